@@ -1,0 +1,3 @@
+"""Skillwalker tests skills and agents of Claude Code."""
+
+__version__ = "0.1.0"

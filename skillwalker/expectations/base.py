@@ -1,0 +1,197 @@
+"""The interface of expectation types: what a type is, what it gets, what it answers.
+
+A type is a frozen attrs class (or dataclass) whose fields are its options in `tests.json`, with one method:
+
+    @frozen
+    class MaxTurns:
+        \"\"\"The trial took at most `turns` model turns.\"\"\"
+        turns: int
+
+        def check(self, trial: Trial) -> Verdict: ...
+
+and one entry point in the group `skillwalker.expectations`. Two hooks are optional:
+
+    @classmethod
+    def expand(cls, value: Any, test: Test) -> Any:
+        Sees the raw JSON value and the test before the options are structured and returns the options as a
+        JSON object: the place for a shorthand. Raises ValueError where the value cannot be understood.
+
+    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
+        Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from attrs import field, frozen
+
+from skillwalker.outcomes import Observation, Outcome, Reason
+
+if TYPE_CHECKING:
+    from skillwalker.evals import Eval, Test
+    from skillwalker.transcript import Transcript
+    from skillwalker.workspace import Workspace
+
+INTERFACE_VERSION = 1
+"""Raised when a change here would break a published expectation type."""
+
+
+@frozen
+class Detail:
+    """One part of a verdict, such as one criterion of a rubric. The verdict alone decides."""
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+
+
+@frozen
+class Verdict:
+    """What one expectation says of one trial."""
+
+    outcome: Outcome
+    message: str
+    details: tuple[Detail, ...] = ()
+
+    @classmethod
+    def of(
+        cls, observed: Observation | bool, message: str, *, expected: bool = True, details: Iterable[Detail] = ()
+    ) -> Verdict:
+        """Passed where what was observed is what was expected; unmeasured where it was not observed."""
+        if isinstance(observed, bool):
+            observed = Observation.YES if observed else Observation.NO
+        if observed is Observation.NOT_OBSERVED:
+            return cls(Outcome.UNMEASURED, message, tuple(details))
+        return cls(Outcome.of((observed is Observation.YES) is expected), message, tuple(details))
+
+
+class NotObservedError(Exception):
+    """Raised by what a trial is asked for when an unhealthy trial cannot answer it.
+
+    Leave it alone in `check`: the verdict becomes unmeasured, with the trial's reason.
+    """
+
+    def __init__(self, what: str, reason: Reason | None, message: str = "") -> None:
+        super().__init__(what, reason, message)
+        self.what, self.reason, self.message = what, reason, message
+
+    def __str__(self) -> str:
+        because = f" ({self.reason}{': ' + self.message if self.message else ''})" if self.reason else ""
+        return f"{self.what} was not observed{because}"
+
+
+@frozen
+class Health:
+    """Whether a trial may say *no*: healthy exactly when `reason` is None."""
+
+    reason: Reason | None = None
+    message: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        return self.reason is None
+
+
+@frozen
+class JudgeAnswer:
+    """What the judge model said.
+
+    Attributes:
+        data: The structured answer, checked against nothing but being a JSON object.
+        model: The model that answered.
+    """
+
+    data: Mapping[str, Any]
+    model: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Judge(Protocol):
+    """A model that is asked for a structured answer; it has no tools."""
+
+    def ask(self, *, model: str, system: str, prompt: str, schema: Mapping[str, Any]) -> JudgeAnswer:
+        """Blocks until the answer is there.
+
+        Args:
+            model: `opus`, `sonnet`, `haiku` or a full `claude-...` name.
+            schema: JSON Schema (an object) that the answer shall have.
+
+        Raises:
+            JudgeError: it could not be asked, refused, or its answer is no such object.
+        """
+
+
+@frozen
+class Services:
+    """What `check` may use beside the trial; None where it is not there (nothing that needs it was planned)."""
+
+    judge: Judge | None = None
+    judge_model: str | None = None  # overrides the model in tests.json (--judge-model)
+
+
+@frozen
+class Trial:
+    """One execution of a test, as an expectation sees it.
+
+    Whatever could be read as an absence raises `NotObservedError` in an unhealthy trial, so an expectation
+    cannot take it for a fact; `transcript` gives what was seen, in any trial.
+    """
+
+    eval: Eval = field(repr=False)
+    test: Test = field(repr=False)
+    transcript: Transcript = field(repr=False)
+    health: Health = field(factory=Health)
+    services: Services = field(factory=Services, repr=False)
+    _workspace: Workspace | None = field(default=None, repr=False)
+
+    def require_healthy(self, what: str) -> None:
+        """Raises NotObservedError in an unhealthy trial; `what` is named in the message."""
+        if not self.health.healthy:
+            raise NotObservedError(what, self.health.reason, self.health.message)
+
+    @property
+    def final_text(self) -> str:
+        """The answer's text; empty where a healthy trial gave none."""
+        self.require_healthy("the final text")
+        return self.transcript.final_text or ""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The final work directory, and what was created, changed or deleted in it."""
+        self.require_healthy("the final work directory")
+        if self._workspace is None:
+            raise NotObservedError("the final work directory", None)
+        return self._workspace
+
+    def skill_called(self, skill: str) -> Observation:
+        """Whether the skill `plugin:skill` was invoked at any depth; NO only in a healthy trial."""
+        return self._seen(any(use.name == skill for use in self.transcript.skills))
+
+    def agent_called(self, agent: str) -> Observation:
+        """Whether the agent `plugin:agent` was started at any depth; NO only in a healthy trial."""
+        return self._seen(any(use.name == agent for use in self.transcript.agents))
+
+    def _seen(self, seen: bool) -> Observation:
+        if seen:
+            return Observation.YES
+        return Observation.NO if self.health.healthy else Observation.NOT_OBSERVED
+
+
+@runtime_checkable
+class Expectation(Protocol):
+    """What every expectation type offers."""
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+class ExpectationType(Protocol):
+    """The class behind an entry point."""
+
+    __name__: str
+    __doc__: str | None
+    interface_version: ClassVar[int] = INTERFACE_VERSION
+
+    def __call__(self, **options: Any) -> Expectation: ...

@@ -1,0 +1,139 @@
+"""What a sandbox is: the place where one trial's Claude Code runs. One protocol for all kinds."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, Literal, Protocol
+
+from attrs import field, frozen, validators
+
+from skillwalker.tree import Tree
+
+
+@frozen
+class Limits:
+    """What one trial may use.
+
+    Attributes:
+        memory_mib: Memory of all its processes, in MiB (2**20 bytes).
+        pids: Processes and threads.
+        cpus: CPUs, fractions allowed; None means no limit.
+        file_mib: Size of any one file, in MiB.
+        workspace_mib: Size of the work directory, in MiB; above it the trial is stopped.
+    """
+
+    memory_mib: int = field(default=2048, validator=validators.ge(256))
+    pids: int = field(default=512, validator=validators.ge(64))
+    cpus: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
+    file_mib: int = field(default=1024, validator=validators.ge(1))
+    workspace_mib: int = field(default=2048, validator=validators.ge(1))
+
+
+@frozen
+class SandboxRequest:
+    """One trial as a sandbox sees it.
+
+    Attributes:
+        trial_id: Safe as a file name; not unique between runs.
+        arguments: Arguments of `claude`, without the program itself.
+        environment: Everything the process finds in its environment beside what the sandbox itself sets
+            (HOME, PATH, the address of the gateway).
+        line: The one line for standard input, ending with a newline.
+        plugins: The trees to mount read-only; the n-th at `Sandbox.plugin_path(n, name)`.
+        scaffold: Copied to the work directory and committed to a fresh git repository; None leaves it empty.
+    """
+
+    trial_id: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    line: bytes
+    plugins: tuple[tuple[str, Tree], ...]
+    scaffold: Tree | None
+    limits: Limits
+
+
+@frozen
+class Chunk:
+    """Bytes as they came; a chunk may end inside a line or a character."""
+
+    stream: Literal["stdout", "stderr"]
+    data: bytes
+
+
+@frozen
+class Exit:
+    """How the process ended, as the sandbox knows it (not as the stream tells it).
+
+    Attributes:
+        code: The exit code; None where it could not be read.
+        out_of_memory: Whether the memory limit killed the process or one of its children.
+    """
+
+    code: int | None
+    out_of_memory: bool = False
+
+
+class Connector(Protocol):
+    """Opens connections to the gateway that speak for one trial."""
+
+    def connect(self) -> socket.socket:
+        """A new connected stream socket; the gateway serves HTTP/1.1 on its other end."""
+
+
+class SandboxProcess(Protocol):
+    """A trial's started process. `output` is read by one thread; the other methods are safe from any thread."""
+
+    def output(self) -> Iterator[Chunk]:
+        """Yields until both streams have ended and the process is gone.
+
+        Raises:
+            SandboxError: the stream broke off although the process may still run.
+        """
+
+    def interrupt(self) -> None:
+        """Sends SIGINT, so that Claude Code ends with a result. Does nothing after the end."""
+
+    def kill(self) -> None:
+        """Sends SIGKILL to everything of the trial. Does nothing after the end."""
+
+    def wait(self) -> Exit:
+        """Call after `output` has ended."""
+
+    def workspace_mib(self) -> float | None:
+        """Size of the work directory now, in MiB; None where it cannot be told."""
+
+    def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
+        """Writes the final work directory as a tar stream (members relative to it) and returns notes on
+        what was left out because of the limit. Call after `wait`."""
+
+    def close(self, keep: bool = False) -> None:
+        """Removes everything that this trial made, unless `keep`. Never raises."""
+
+
+class Sandbox(Protocol):
+    """A kind of sandbox, opened for one run."""
+
+    @property
+    def name(self) -> str:
+        """`docker` or `local`."""
+
+    @property
+    def image(self) -> str | None:
+        """Id of the image (`sha256:...`), or None."""
+
+    def plugin_path(self, index: int, name: str) -> str:
+        """Where the plugin directory `name` will stand inside."""
+
+    def default_jobs(self, memory_mib: int) -> int:
+        """max(1, min(CPUs, memory / memory_mib)) of the machine that runs the trials."""
+
+    def start(self, request: SandboxRequest, gateway: Connector) -> SandboxProcess:
+        """Starts a trial; on an error nothing of it is left.
+
+        Raises:
+            SandboxError: it could not be started.
+        """
+
+    def close(self) -> None:
+        """Ends what `open` began; leaves nothing behind."""
