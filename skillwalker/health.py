@@ -1,0 +1,132 @@
+"""Decides whether a trial may say *no*: the rule of three values, in one pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from skillwalker.expectations.base import Health
+from skillwalker.outcomes import Reason
+from skillwalker.sandbox.base import Exit
+from skillwalker.transcript import Init, ResultEvent, Transcript
+
+
+class Served(Protocol):
+    """What the gateway knows of one trial."""
+
+    @property
+    def answers(self) -> int: ...
+    @property
+    def message_ids(self) -> Collection[str]: ...
+    @property
+    def tool_use_ids(self) -> Collection[str]: ...
+    @property
+    def miss(self) -> str | None:
+        """What no script or cassette had an answer for; None where nothing was missed."""
+
+    @property
+    def errors(self) -> Sequence[tuple[int, str, str]]:
+        """(status, type, message) of the last error answers, oldest first."""
+
+
+@frozen
+class Stopped:
+    """Why the runner ended a trial's process."""
+
+    reason: Reason
+    message: str
+
+
+def assess(
+    transcript: Transcript,
+    served: Served,
+    *,
+    ended: Exit | None,
+    stopped: Stopped | None,
+    plugin_paths: Sequence[str],
+    servers_matter: bool,
+    stderr_tail: str = "",
+) -> Health:
+    """The first reason that holds, from the most to the least certain.
+
+    Args:
+        ended: How the process ended; None where that is not known.
+        plugin_paths: Where the trial's plugins stood; each must have been loaded from there.
+        servers_matter: Whether an MCP server that does not connect counts as a plugin that did not load.
+    """
+    if stopped:
+        return Health(stopped.reason, stopped.message)
+    if ended and ended.out_of_memory:
+        return Health(Reason.OUT_OF_MEMORY, "the memory limit killed a process of the trial")
+    if foreign := _foreign(transcript, served):
+        return Health(Reason.CONTAMINATED, foreign)
+    if served.miss:
+        return Health(Reason.CASSETTE_MISS, served.miss)
+    if transcript.result is None:
+        return _without_result(served, ended, stderr_tail)
+    if transcript.result.is_error:
+        return _error_result(transcript.result, served)
+    if problem := _not_loaded(transcript.init, plugin_paths, servers_matter):
+        return Health(Reason.PLUGIN_NOT_LOADED, problem)
+    if not served.answers:
+        return Health(Reason.CLAUDE_ERROR, "Claude Code ended without a single answer of the model")
+    if transcript.background_open:
+        return Health(Reason.INCOMPLETE_STREAM, "an agent was started whose end never came")
+    return Health()
+
+
+def _foreign(transcript: Transcript, served: Served) -> str:
+    """What the stream says of the model although the gateway never served it; empty where they agree."""
+    calls = sorted(set(transcript.tool_use_ids) - set(served.tool_use_ids))
+    if calls:
+        return f"{len(calls)} tool call(s) in the stream that the model did not make, such as {calls[0]}"
+    messages = sorted(set(transcript.message_ids) - set(served.message_ids))
+    if messages:
+        return f"{len(messages)} message(s) in the stream that the model did not send, such as {messages[0]}"
+    return ""
+
+
+def _without_result(served: Served, ended: Exit | None, stderr_tail: str) -> Health:
+    code = ended.code if ended else None
+    last = stderr_tail.strip().rsplit("\n", 1)[-1]
+    said = f"; stderr ends with: {last}" if last else ""
+    if served.errors and not served.answers:
+        return _api_error(*served.errors[-1])
+    if code:
+        return Health(Reason.CLAUDE_ERROR, f"Claude Code ended with exit code {code} and no result{said}")
+    return Health(Reason.INCOMPLETE_STREAM, f"the stream ended without a result (exit code {code}){said}")
+
+
+def _error_result(result: ResultEvent, served: Served) -> Health:
+    status = result.api_error_status
+    words = result.text or "; ".join(result.errors or ()) or result.subtype or "no message"
+    if status is not None:
+        return _api_error(status, "", words)
+    if result.terminal_reason == "api_error":
+        return _api_error(*served.errors[-1]) if served.errors else Health(Reason.API_ERROR, words)
+    return Health(Reason.CLAUDE_ERROR, f"Claude Code's result is an error ({result.subtype}): {words}")
+
+
+def _api_error(status: int, kind: str, message: str) -> Health:
+    reason = Reason.RATE_LIMITED if status == 429 else Reason.API_ERROR
+    return Health(reason, " ".join(part for part in (f"HTTP {status}", kind, message) if part))
+
+
+def _not_loaded(init: Init | None, plugin_paths: Sequence[str], servers_matter: bool) -> str:
+    """What Claude Code's own init event says is missing; empty where all was loaded."""
+    if init is None:
+        return "Claude Code never said what it loaded"
+    loaded = {plugin.path for plugin in init.plugins}
+    errors = "; ".join(f"{error.plugin}: {error.message}" for error in init.plugin_errors)
+    if missing := [path for path in plugin_paths if path not in loaded]:
+        names = ", ".join(path.rsplit("/", 1)[-1] for path in missing)
+        return f"not loaded: {names}" + (f" ({errors})" if errors else " (it has no component, or no manifest)")
+    if errors:
+        return errors
+    if servers_matter:
+        failed = [name for name, status in init.mcp_servers.items() if status != "connected"]
+        if failed:
+            return "MCP servers that did not connect: " + ", ".join(sorted(failed))
+    return ""

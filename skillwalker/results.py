@@ -1,0 +1,163 @@
+"""What a run found: verdicts, trials, tests, the run, and the rules that lead from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, floor
+
+from attrs import field, frozen
+
+from skillwalker.expectations.base import Verdict
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.transcript import AgentUse, SkillUse, Usage
+
+
+@frozen
+class Judged:
+    """One verdict with the expectation it belongs to.
+
+    Attributes:
+        position: Place in the test's `expect`, from 0.
+    """
+
+    position: int
+    type: str
+    verdict: Verdict
+
+
+@frozen
+class TrialResult:
+    """One execution of a test, measured and judged.
+
+    Attributes:
+        reason: Why it is not healthy; None for a healthy trial.
+        message: What is behind the reason, in words.
+        duration_ms: From the container's start to its end; None where it did not start.
+        cost_usd: As Claude Code counts it; None for rehearsed and replayed trials.
+        turns: Main-thread answers of the model.
+        notes: What a reader should know beside the verdicts.
+    """
+
+    id: str
+    index: int
+    outcome: Outcome
+    arm: str = "main"
+    reason: Reason | None = None
+    message: str = ""
+    duration_ms: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    usage: Usage | None = None
+    skills: tuple[SkillUse, ...] = ()
+    agents: tuple[AgentUse, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class TestResult:
+    """A test with its trials.
+
+    Attributes:
+        need: How many trials must pass.
+        planned: How many trials were planned; those that did not run count as unmeasured.
+    """
+
+    __test__ = False
+
+    eval: str
+    name: str
+    type: str
+    model: str
+    planned: int
+    need: int
+    trials: tuple[TrialResult, ...]
+
+    @property
+    def passed(self) -> int:
+        return sum(trial.outcome is Outcome.PASSED for trial in self.trials)
+
+    @property
+    def measured(self) -> int:
+        return sum(trial.outcome is not Outcome.UNMEASURED for trial in self.trials)
+
+    @property
+    def outcome(self) -> Outcome:
+        return test_outcome(self.planned, self.passed, self.planned - self.measured, self.need)
+
+
+@frozen
+class RunResult:
+    """A finished or interrupted run.
+
+    Attributes:
+        model_source: `api`, `record`, `replay` or `rehearsal`.
+        allow_unmeasured: How many tests may be unmeasured without changing the exit code.
+    """
+
+    run_id: str
+    sandbox: str
+    model_source: str
+    tests: tuple[TestResult, ...]
+    duration_ms: int
+    claude_code_version: str | None = None
+    image: str | None = None
+    allow_unmeasured: int = 0
+    interrupted: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(test.outcome is outcome for test in self.tests)
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.count(Outcome.FAILED):
+            return Outcome.FAILED
+        too_many = self.count(Outcome.UNMEASURED) > self.allow_unmeasured
+        nothing = not self.count(Outcome.PASSED)
+        return Outcome.UNMEASURED if too_many or nothing else Outcome.PASSED
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Sum over all trials; None where any trial's cost is unknown."""
+        costs = [trial.cost_usd for test in self.tests for trial in test.trials]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known and len(known) == len(costs) else None
+
+    @property
+    def exit_code(self) -> int:
+        if self.interrupted:
+            return 2
+        return {Outcome.FAILED: 1, Outcome.UNMEASURED: 6, Outcome.PASSED: 0}[self.outcome]
+
+
+def trials_needed(planned: int, pass_rate: float | None) -> int:
+    """How many of `planned` trials must pass: more than half, or `pass_rate` of them, at least one."""
+    if pass_rate is None:
+        return floor(planned / 2) + 1
+    return max(1, ceil(pass_rate * planned - 1e-9))  # 0.1 * 30 is a little more than 3 in floating point
+
+
+def trial_outcome(verdicts: Iterable[Verdict]) -> Outcome:
+    """Failed if one failed, else unmeasured if one is unmeasured or there is none, else passed."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    if Outcome.FAILED in outcomes:
+        return Outcome.FAILED
+    if Outcome.UNMEASURED in outcomes or not outcomes:
+        return Outcome.UNMEASURED
+    return Outcome.PASSED
+
+
+def test_outcome(planned: int, passed: int, unmeasured: int, need: int) -> Outcome:
+    """Passed or failed only where the unmeasured trials could not have changed it.
+
+    Args:
+        unmeasured: Trials that were not measured or did not run at all.
+        need: How many must pass; see `trials_needed`.
+    """
+    if planned and passed >= need:
+        return Outcome.PASSED
+    return Outcome.FAILED if passed + unmeasured < need else Outcome.UNMEASURED
+
+
+test_outcome.__test__ = False  # type: ignore[attr-defined]

@@ -1,0 +1,167 @@
+"""A run's directory on disk: written as things happen, complete at every moment, readable anywhere.
+
+    run.json              first: versions, image, options, per test the hashes of all inputs
+    trials/{trial_id}/    events.jsonl, stderr.txt, gateway.jsonl, workspace.tar, and last trial.json
+    results.jsonl         a line per verdict
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from skillwalker.errors import ConfigurationError
+
+SCHEMA = 1
+
+_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+
+
+def new_run_id(now: datetime) -> str:
+    """Such as `20261130T101500Z-3f9a1c`: sorts by time, unique beyond any chance of meeting."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Writes atomically: a reader finds the old file or the whole new one."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("x", encoding="utf-8") as file:
+            json.dump(data, file, indent=2, ensure_ascii=True)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@frozen
+class RunDirectory:
+    """One run on disk; any thread may add to it."""
+
+    path: Path
+    _lock: threading.Lock = field(factory=threading.Lock, repr=False, eq=False)
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def results(self) -> Path:
+        return self.path / "results.jsonl"
+
+    def manifest(self) -> dict[str, Any]:
+        """What `run.json` says.
+
+        Raises:
+            ConfigurationError: it is missing or cannot be read.
+        """
+        return _read_object(self.path / "run.json")
+
+    def trial(self, trial_id: str) -> Path:
+        """The directory of a trial; made where it is not there yet."""
+        path = self.path / "trials" / trial_id
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def add_verdicts(self, lines: list[dict[str, Any]]) -> None:
+        """Appends to `results.jsonl`, all lines in one write."""
+        data = "".join(json.dumps(line, ensure_ascii=True) + "\n" for line in lines)
+        with self._lock, self.results.open("a", encoding="utf-8") as file:
+            file.write(data)
+
+    def finish_trial(self, trial_id: str, data: Mapping[str, Any]) -> None:
+        """Writes `trial.json`, by which a trial counts as finished."""
+        write_json(self.trial(trial_id) / "trial.json", data)
+
+    def trials(self) -> Iterator[dict[str, Any]]:
+        """Every finished trial, in order of its id."""
+        for path in sorted(self.path.glob("trials/*/trial.json")):
+            yield _read_object(path)
+
+    def verdicts(self) -> Iterator[dict[str, Any]]:
+        """Every line of `results.jsonl`; a line that a crash cut in half is passed over."""
+        if not self.results.exists():
+            return
+        with self.results.open(encoding="utf-8") as file:
+            for line in file:
+                try:
+                    found = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(found, dict):
+                    yield found
+
+
+@frozen
+class Store:
+    """All runs below one root."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.root / ".skillwalker" / "runs"
+
+    def create(self, run_id: str, manifest: Mapping[str, Any]) -> RunDirectory:
+        """A new run's directory, with `run.json` in it."""
+        home = self.runs.parent
+        self.runs.mkdir(parents=True, exist_ok=True)
+        ignore = home / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        path = self.runs / run_id
+        path.mkdir()
+        write_json(path / "run.json", manifest)
+        return RunDirectory(path)
+
+    def ids(self) -> list[str]:
+        """The ids of all runs, oldest first."""
+        if not self.runs.is_dir():
+            return []
+        return sorted(path.name for path in self.runs.iterdir() if _RUN_ID.fullmatch(path.name))
+
+    def find(self, reference: str) -> RunDirectory:
+        """The run that `reference` names: an id, a unique prefix, `last`, `last~1`, or a directory's path.
+
+        Raises:
+            ConfigurationError: no run or more than one fits.
+        """
+        known = self.ids()
+        if match := re.fullmatch(r"last(?:~(\d+))?", reference):
+            back = int(match[1] or 0)
+            if back < len(known):
+                return RunDirectory(self.runs / known[-1 - back])
+            have = f"there are {len(known)} runs" if known else "there is no run yet"
+            raise ConfigurationError([f"no run {reference}: {have} below {self.runs}"])
+        if (path := Path(reference)).is_dir() and (path / "run.json").exists():
+            return RunDirectory(path.resolve())
+        fitting = [run_id for run_id in known if run_id.startswith(reference)] if reference else []
+        if len(fitting) == 1:
+            return RunDirectory(self.runs / fitting[0])
+        if fitting:
+            raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
+        newest = f"; the newest is {known[-1]}" if known else ""
+        raise ConfigurationError([f"no run {reference} below {self.runs}{newest}; see `skillwalker list runs`"])
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError([f"cannot read {path}: {error.strerror}"]) from error
+    except ValueError as error:
+        raise ConfigurationError([f"{path} is not valid JSON: {error}"]) from error
+    if not isinstance(found, dict):
+        raise ConfigurationError([f"{path} holds no JSON object"])
+    return found
