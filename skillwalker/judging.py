@@ -1,6 +1,6 @@
 """What a judge is asked for and how it answers: shared by who asks and by what answers in a rehearsal.
 
-The request carries the schema as a structured output (`output_config.format`), and the answer is the JSON text
+The request carries the schema as a structured output (`output_config.format`); the answer is the JSON text
 of one text block. A forced tool call would be the other way to get an object, but the newest models refuse
 `tool_choice` of type `tool` with a 400 (Claude Opus 5.5 migration guide).
 """
