@@ -9,7 +9,9 @@ A type is a frozen attrs class (or dataclass) whose fields are its options in `t
 
         def check(self, trial: Trial) -> Verdict: ...
 
-and one entry point in the group `skillwalker.expectations`. Two hooks are optional:
+and one entry point in the group `skillwalker.expectations`. The first line of its docstring describes it in
+lists. An option that is called otherwise in `tests.json` has that name as its field's `alias` (attrs). Two hooks
+are optional:
 
     @classmethod
     def expand(cls, value: Any, test: Test) -> Any:
@@ -18,15 +20,18 @@ and one entry point in the group `skillwalker.expectations`. Two hooks are optio
 
     def requires(self, eval: Eval, test: Test) -> Iterable[str]:
         Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
+
+A type written for another version of this interface says so by `interface_version: ClassVar[int] = 2`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
+from skillwalker.names import Names
 from skillwalker.outcomes import Observation, Outcome, Reason
 
 if TYPE_CHECKING:
@@ -49,15 +54,25 @@ class Detail:
 
 @frozen
 class Verdict:
-    """What one expectation says of one trial."""
+    """What one expectation says of one trial.
+
+    Attributes:
+        reason: Why it is unmeasured, where that is not the trial's own reason (a judge, a broken type).
+    """
 
     outcome: Outcome
     message: str
     details: tuple[Detail, ...] = ()
+    reason: Reason | None = None
 
     @classmethod
     def of(
-        cls, observed: Observation | bool, message: str, *, expected: bool = True, details: Iterable[Detail] = ()
+        cls,
+        observed: Observation | bool,
+        message: str,
+        *,
+        expected: bool = True,
+        details: Iterable[Detail] = (),
     ) -> Verdict:
         """Passed where what was observed is what was expected; unmeasured where it was not observed."""
         if isinstance(observed, bool):
@@ -126,7 +141,7 @@ class Judge(Protocol):
 
 @frozen
 class Services:
-    """What `check` may use beside the trial; None where it is not there (nothing that needs it was planned)."""
+    """What `check` may use beside the trial; None where nothing that needs it was planned."""
 
     judge: Judge | None = None
     judge_model: str | None = None  # overrides the model in tests.json (--judge-model)
@@ -138,6 +153,9 @@ class Trial:
 
     Whatever could be read as an absence raises `NotObservedError` in an unhealthy trial, so an expectation
     cannot take it for a fact; `transcript` gives what was seen, in any trial.
+
+    Attributes:
+        names: The names under which the test's plugins know their skills and agents.
     """
 
     eval: Eval = field(repr=False)
@@ -145,6 +163,7 @@ class Trial:
     transcript: Transcript = field(repr=False)
     health: Health = field(factory=Health)
     services: Services = field(factory=Services, repr=False)
+    names: Names = field(factory=Names, repr=False)
     _workspace: Workspace | None = field(default=None, repr=False)
 
     def require_healthy(self, what: str) -> None:
@@ -168,10 +187,12 @@ class Trial:
 
     def skill_called(self, skill: str) -> Observation:
         """Whether the skill `plugin:skill` was invoked at any depth; NO only in a healthy trial."""
+        skill = self.names.skill(skill)
         return self._seen(any(use.name == skill for use in self.transcript.skills))
 
     def agent_called(self, agent: str) -> Observation:
         """Whether the agent `plugin:agent` was started at any depth; NO only in a healthy trial."""
+        agent = self.names.agent(agent)
         return self._seen(any(use.name == agent for use in self.transcript.agents))
 
     def _seen(self, seen: bool) -> Observation:
@@ -192,6 +213,5 @@ class ExpectationType(Protocol):
 
     __name__: str
     __doc__: str | None
-    interface_version: ClassVar[int] = INTERFACE_VERSION
 
     def __call__(self, **options: Any) -> Expectation: ...
