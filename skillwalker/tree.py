@@ -1,3 +1,279 @@
 """A directory's content as a frozen value: hashed, packed into a deterministic tar, compared with another."""
 
 from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Literal
+
+from attrs import field, frozen
+
+from skillwalker.errors import SandboxError
+
+COMPLETE = ".complete"
+"""Name of the last member of a marked tar: where it is missing, the upload was cut."""
+
+MTIME = 1_000_000_000
+"""Modification time of everything in a tar (2001-09-09): builds inside see the same times in every run."""
+
+_PRIVATE = frozenset({".git", ".skillwalker"})
+
+
+@frozen
+class Entry:
+    """One file, directory or symbolic link.
+
+    Attributes:
+        path: POSIX, relative, without `..`; bytes that are no UTF-8 are kept as surrogates.
+        mode: 0o755 for directories and executable files, else 0o644.
+        sha256: Of a file's content, in hex; None for others.
+        link: A link's text as written.
+        source: Where a file's bytes are, unless they are in `data`.
+    """
+
+    path: str
+    kind: Literal["file", "dir", "link"]
+    mode: int = 0o644
+    sha256: str | None = None
+    size: int = 0
+    link: str | None = None
+    source: Path | None = field(default=None, eq=False, repr=False)
+    data: bytes | None = field(default=None, eq=False, repr=False)
+
+
+@frozen
+class Tree:
+    """Entries sorted by path, each with all its parent directories.
+
+    A tree never holds `.git`, `.skillwalker`, FIFOs, sockets or devices, nor an eval (`evals/<name>/` with a
+    `tests.json`); only a tree that is taken from inside an eval, a scaffold, may hold evals of its own.
+
+    Attributes:
+        notes: What was left out or changed, one sentence each; no part of the content.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = field(default=(), eq=False)
+
+    @classmethod
+    def of_files(cls, files: Mapping[str, bytes], executable: Collection[str] = ()) -> Tree:
+        entries: dict[str, Entry] = {}
+        for path, data in files.items():
+            mode = 0o755 if path in executable else 0o644
+            entries[path] = Entry(path, "file", mode, hashlib.sha256(data).hexdigest(), len(data), data=data)
+            for parent in PurePosixPath(path).parents[:-1]:
+                entries.setdefault(str(parent), Entry(str(parent), "dir", 0o755))
+        return cls(_in_order(entries))
+
+    @classmethod
+    def of_directory(
+        cls,
+        directory: Path,
+        *,
+        root: Path,
+        leave_out: Callable[[PurePosixPath], bool] = lambda path: False,
+    ) -> Tree:
+        """Reads every file once, for its hash.
+
+        A link to something inside `directory` stays a link (an absolute one becomes relative). A link to
+        something else below `root` is replaced by what it points to. Any other link is kept as written: it
+        points nowhere inside a sandbox, so nothing of this machine comes along.
+
+        Args:
+            leave_out: Asked with every path relative to `directory`; True leaves it out with all below it.
+
+        Raises:
+            OSError: something cannot be read; a part of a tree is never taken for the whole.
+        """
+        scan = _Scan(directory.resolve(), root.resolve(), leave_out)
+        if _is_eval(scan.top):
+            scan.notes.append("left out as a whole, it is an eval")
+        else:
+            scan.directory(scan.top, "", (scan.top,))
+        return cls(_in_order(scan.entries), tuple(scan.notes))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hex over names, kinds, modes and content."""
+        total = hashlib.sha256()
+        for entry in self.entries:
+            text = "\0".join((entry.path, entry.kind, f"{entry.mode:o}", entry.sha256 or entry.link or ""))
+            total.update(_encode(text) + b"\0\0")
+        return total.hexdigest()
+
+    @cached_property
+    def _by_path(self) -> Mapping[str, Entry]:
+        return {entry.path: entry for entry in self.entries}
+
+    def get(self, path: str) -> Entry | None:
+        return self._by_path.get(path)
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The file's first `limit` bytes, or all.
+
+        Raises:
+            FileNotFoundError: no such file; a link is none.
+        """
+        entry = self.get(path)
+        if entry is None or entry.kind != "file":
+            raise FileNotFoundError(path)
+        with _open(entry) as file:
+            return file.read(-1 if limit is None else limit)
+
+    def write_tar(self, out: BinaryIO, *, prefix: str = "", mark_complete: bool = False) -> None:
+        """The same bytes for the same content, whatever the machine: order, times, owner and modes are fixed.
+
+        Args:
+            prefix: A directory name to put everything below.
+            mark_complete: Ends the archive with the empty file `.complete`, beside `prefix`.
+
+        Raises:
+            SandboxError: a file has changed since the tree was made.
+        """
+        with tarfile.open(
+            fileobj=out, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
+        ) as tar:
+            if prefix:
+                tar.addfile(_header(Entry(prefix, "dir", 0o755), ""))
+            for entry in self.entries:
+                header = _header(entry, prefix)
+                if entry.kind == "file":
+                    with _open(entry) as file:
+                        checked = _Checked(file, entry)
+                        tar.addfile(header, checked)
+                        checked.finish()
+                else:
+                    tar.addfile(header)
+            if mark_complete:
+                tar.addfile(_header(Entry(COMPLETE, "file"), ""))
+
+
+class _Checked(io.RawIOBase):
+    """Reads a file's bytes and refuses those that are no longer what was hashed."""
+
+    def __init__(self, file: BinaryIO, entry: Entry) -> None:
+        self._file, self._entry, self._hash = file, entry, hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        if len(data) < size:
+            raise self._changed()
+        self._hash.update(data)
+        return data
+
+    def finish(self) -> None:
+        if self._file.read(1) or self._hash.hexdigest() != self._entry.sha256:
+            raise self._changed()
+
+    def _changed(self) -> SandboxError:
+        return SandboxError(f"{self._entry.source or self._entry.path} has changed since the run began")
+
+
+class _Scan:
+    """Collects the entries of one directory; `notes` say what did not come along."""
+
+    def __init__(self, top: Path, root: Path, leave_out: Callable[[PurePosixPath], bool]) -> None:
+        self.top, self.root, self.leave_out = top, root, leave_out
+        self.in_eval = any(_is_eval(parent) for parent in top.parents if parent.is_relative_to(root))
+        self.entries: dict[str, Entry] = {}
+        self.notes: list[str] = []
+
+    def directory(self, directory: Path, prefix: str, inside: tuple[Path, ...]) -> None:
+        """Adds what is in `directory`; `inside` are the real directories this path leads through."""
+        for item in sorted(os.scandir(directory), key=lambda item: item.name):
+            path = f"{prefix}{item.name}"
+            if item.name in _PRIVATE or self.leave_out(PurePosixPath(path)):
+                continue
+            self.item(Path(item.path), path, inside)
+
+    def item(self, file: Path, path: str, inside: tuple[Path, ...]) -> None:
+        status = file.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            self.link(file, path, inside)
+        elif stat.S_ISDIR(status.st_mode):
+            if self.in_eval or not _is_eval(file):
+                self.entries[path] = Entry(path, "dir", 0o755)
+                self.directory(file, f"{path}/", (*inside, file.resolve()))
+        elif stat.S_ISREG(status.st_mode):
+            with file.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+                size = content.tell()
+            mode = 0o755 if status.st_mode & stat.S_IXUSR else 0o644
+            self.entries[path] = Entry(path, "file", mode, digest, size, source=file)
+        else:
+            self.notes.append(f"{path}: left out, it is neither file, directory nor link")
+
+    def link(self, file: Path, path: str, inside: tuple[Path, ...]) -> None:
+        text = os.readlink(file)
+        try:
+            target = file.resolve(strict=True)
+        except (OSError, RuntimeError):  # dangling, or a loop of links
+            self.entries[path] = Entry(path, "link", 0o644, link=text)
+            self.notes.append(f"{path}: a link that leads nowhere")
+            return
+        if target.is_relative_to(self.top):
+            if file != self.top / path or _leaves(text, PurePosixPath(path).parent):
+                relative = os.path.relpath(target, self.top / PurePosixPath(path).parent)
+                text = Path(relative).as_posix()
+            self.entries[path] = Entry(path, "link", 0o644, link=text)
+        elif not target.is_relative_to(self.root):
+            self.entries[path] = Entry(path, "link", 0o644, link=text)
+            self.notes.append(f"{path}: a link that leaves the root, its content is left out")
+        elif self._private(target):
+            self.notes.append(f"{path}: left out, it links to an eval or to private files")
+        elif target in inside:
+            self.notes.append(f"{path}: left out, it links to a directory it lies in")
+        else:
+            self.item(target, path, inside)
+
+    def _private(self, target: Path) -> bool:
+        below = target.relative_to(self.root)
+        if _PRIVATE.intersection(below.parts):
+            return True
+        return any(_is_eval(self.root / parent) for parent in (below, *below.parents))
+
+
+def _is_eval(directory: Path) -> bool:
+    return directory.parent.name == "evals" and (directory / "tests.json").is_file()
+
+
+def _leaves(link: str, parent: PurePosixPath) -> bool:
+    """Whether a link's text is absolute or goes above the tree on its way, even if it comes back."""
+    depth = len(parent.parts)
+    for part in PurePosixPath(link).parts:
+        depth += {"..": -1, "/": -depth - 1}.get(part, 1)
+        if depth < 0:
+            return True
+    return False
+
+
+def _in_order(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
+    """Parents before what is in them, and the same order on every machine."""
+    return tuple(
+        sorted(entries.values(), key=lambda entry: [_encode(part) for part in entry.path.split("/")])
+    )
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _open(entry: Entry) -> BinaryIO:
+    if entry.data is not None:
+        return io.BytesIO(entry.data)
+    assert entry.source is not None
+    return entry.source.open("rb")
+
+
+def _header(entry: Entry, prefix: str) -> tarfile.TarInfo:
+    header = tarfile.TarInfo(f"{prefix}/{entry.path}" if prefix else entry.path)
+    header.type = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}[entry.kind]
+    header.mode = 0o777 if entry.kind == "link" else entry.mode
+    header.size, header.mtime, header.linkname = entry.size, MTIME, entry.link or ""
+    return header
