@@ -10,7 +10,7 @@ A type is a frozen attrs class (or dataclass) whose fields are its options in `t
         def check(self, trial: Trial) -> Verdict: ...
 
 and one entry point in the group `skillwalker.expectations`. The first line of its docstring describes it in
-lists. An option that is called otherwise in `tests.json` has that name as its field's `alias` (attrs). Two hooks
+lists. An option that has another name in `tests.json` has that one as its field's `alias` (attrs). Two hooks
 are optional:
 
     @classmethod

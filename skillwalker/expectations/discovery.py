@@ -1,7 +1,7 @@
 """Finds the expectation types that are installed, without importing any of them.
 
-Entry points are read with the parts of `entrypoints`, one distribution at a time: its own scan over a path ends
-at the first damaged file and cannot say which file it was, so one broken package would hide all others.
+Entry points are read with the parts of `entrypoints`, one distribution at a time: its own scan over a path
+ends at the first damaged file and cannot say which file it was, so one broken package would hide all others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import entrypoints
-from attrs import field, frozen
+from attrs import frozen
 
 GROUP = "skillwalker.expectations"
 
@@ -64,7 +64,7 @@ class _Source:
     version: str | None = None
     entries: tuple[tuple[str, str], ...] = ()
     damage: str | None = None
-    is_egg: bool = field(default=False)
+    is_egg: bool = False
 
     @property
     def key(self) -> str:

@@ -1,0 +1,90 @@
+"""An entry of `expect` that is bound to its type, and the one place where its `check` is called.
+
+An expectation that breaks has measured nothing, so its verdict is unmeasured and never failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve, frozen
+
+from skillwalker.errors import JudgeError, Problem
+from skillwalker.evals import ExpectationSpec
+from skillwalker.expectations.base import Detail, Expectation, NotObservedError, Trial, Verdict
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.text import safe
+
+MESSAGE_LIMIT = 1_000
+"""Characters of a verdict's message; a model's whole answer does not belong there."""
+DETAIL_LIMIT = 4_000
+"""Characters of a detail's message, which may be a judge's reasoning."""
+
+
+@frozen
+class Bound:
+    """One entry of `expect`, bound to its type.
+
+    Exactly one of the three is there: the expectation, the reason why its type is broken (its test is then
+    unmeasured), or what is wrong with the entry.
+
+    Attributes:
+        origin: Distribution and version that the type comes from.
+    """
+
+    spec: ExpectationSpec
+    expectation: Expectation | None = None
+    broken: str | None = None
+    problems: tuple[Problem, ...] = ()
+    origin: str = ""
+
+
+def judge_trial(bound: Bound, trial: Trial) -> Verdict:
+    """What `bound` says of `trial`; never raises but for an interrupt.
+
+    Raises:
+        ValueError: `bound` has problems; a test with problems is never run.
+    """
+    if bound.problems:
+        raise ValueError(f"{bound.spec.path} has problems and cannot be judged")
+    if bound.expectation is None:
+        return _unmeasured(bound.broken or "its type cannot be used", Reason.EXPECTATION_ERROR)
+    who = " of ".join(part for part in (bound.spec.type, bound.origin) if part)
+    try:
+        return _tidied(_checked(bound.expectation, trial))
+    except NotObservedError as error:
+        return _unmeasured(str(error))
+    except JudgeError as error:
+        return _unmeasured(str(error), Reason.JUDGE_ERROR)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever another package raises)
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return _unmeasured(f"the expectation {who} broke: {said}", Reason.EXPECTATION_ERROR)
+
+
+def _checked(expectation: Expectation, trial: Trial) -> Verdict:
+    verdict: Any = expectation.check(trial)  # another package's code: what it promises is not relied on
+    if not isinstance(verdict, Verdict):
+        raise TypeError(f"`check` returned {type(verdict).__name__} instead of a Verdict")
+    parts: tuple[Any, ...] = (verdict, *verdict.details)
+    if not all(isinstance(detail, Detail) for detail in parts[1:]):
+        raise TypeError("`check` returned a verdict with details that are no Detail")
+    if not all(isinstance(part.outcome, Outcome) and isinstance(part.message, str) for part in parts):
+        raise TypeError("`check` returned an outcome that is no Outcome or a message that is no text")
+    return verdict
+
+
+def _tidied(verdict: Verdict) -> Verdict:
+    """The same verdict, its texts short and safe to print: they may quote what a model wrote."""
+    details = tuple(
+        evolve(
+            detail,
+            name=safe(str(detail.name), MESSAGE_LIMIT),
+            message=safe(detail.message, DETAIL_LIMIT, lines=True),
+        )
+        for detail in verdict.details
+    )
+    return evolve(verdict, message=safe(verdict.message, MESSAGE_LIMIT), details=details)
+
+
+def _unmeasured(message: str, reason: Reason | None = None) -> Verdict:
+    return Verdict(Outcome.UNMEASURED, safe(message, MESSAGE_LIMIT), reason=reason)

@@ -1,0 +1,257 @@
+"""Turns the JSON value of an expectation into its type's fields: nothing guessed, every problem with a path.
+
+cattrs by itself reads `5` as "5", "no" as True and "xy" as ["x", "y"]; here a value has the right JSON type
+or is a problem. The names in `tests.json` are the fields' names, or their aliases.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+from cattrs import Converter, ForbiddenExtraKeysError
+from cattrs.cols import (
+    homogenous_tuple_structure_factory,
+    is_mapping,
+    is_sequence,
+    list_structure_factory,
+    mapping_structure_factory,
+)
+from cattrs.errors import ClassValidationError, IterableValidationError
+from cattrs.gen import make_dict_structure_fn
+from cattrs.strategies import configure_union_passthrough
+
+from skillwalker.text import did_you_mean, safe
+
+REQUIRED: Any = attrs.NOTHING
+"""The default of an option that has none."""
+
+UNKNOWN: Any = Ellipsis
+"""The default of an option that is computed from the others."""
+
+_FACTORY: type[Any] = attrs.Factory  # type: ignore[assignment]  # its stub calls the class a function
+_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
+
+
+class OptionsError(ValueError):
+    """The value does not fit; every problem as (path below the value, message)."""
+
+    def __init__(self, problems: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+
+@attrs.frozen
+class Option:
+    """One option of a type, as `tests.json` writes it.
+
+    Attributes:
+        type: What the value must be, in words.
+        default: `REQUIRED` where it has none, `UNKNOWN` where it depends on other options.
+    """
+
+    name: str
+    type: str
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+def structurer(cls: type[Any]) -> Callable[[Any], Any]:
+    """Prepares what makes an instance of `cls` (attrs class or dataclass) from a JSON value.
+
+    The function returned raises OptionsError.
+
+    Raises:
+        Exception: the fields' annotations cannot be resolved or are of a kind that JSON cannot give.
+    """
+    hook = _converter().get_structure_hook(cls)
+
+    def structure(value: Any) -> Any:
+        try:
+            return hook(value, cls)
+        except Exception as error:  # validators are the type's own code
+            raise OptionsError(tuple(_problems(error, "", cls))) from error
+
+    return structure
+
+
+def options(cls: type[Any]) -> tuple[Option, ...]:
+    """The options of a type, in the order of its fields."""
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        Option(name, _in_words(hints.get(field, Any)), default) for field, name, default in _fields(cls)
+    )
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """A JSON value as it would stand in the file, cut at `limit` characters and safe to print."""
+    return safe(json.dumps(value, ensure_ascii=False, default=repr), limit)
+
+
+def _fields(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
+    """(field, name in JSON, default) of each field that the constructor takes."""
+    if attrs.has(cls):
+        for attribute in attrs.fields(cls):
+            if attribute.init:
+                default = attribute.default
+                if isinstance(default, _FACTORY):
+                    default = UNKNOWN if default.takes_self else default.factory()
+                yield attribute.name, attribute.alias or attribute.name, default
+    else:
+        for field in dataclasses.fields(cls):
+            if field.init:
+                default = REQUIRED if field.default is dataclasses.MISSING else field.default
+                if field.default_factory is not dataclasses.MISSING:
+                    default = field.default_factory()
+                yield field.name, field.name, default
+
+
+def _is_class_of_options(cls: Any) -> bool:
+    return isinstance(cls, type) and (attrs.has(cls) or dataclasses.is_dataclass(cls))
+
+
+def _is_array(cls: Any) -> bool:
+    return cls is not str and is_sequence(cls)
+
+
+def _is_choice(cls: Any) -> bool:
+    return typing.get_origin(cls) is typing.Literal
+
+
+def _converter() -> Converter:
+    """One per type, so that what one package registers or breaks stays with it."""
+    converter = Converter(forbid_extra_keys=True)
+    for cls in (str, bool, int):
+        converter.register_structure_hook(cls, _exactly(cls))
+    converter.register_structure_hook(float, _number)
+    configure_union_passthrough(str | bool | int | float | None, converter)
+    converter.register_structure_hook_factory(_is_array, _array)
+    converter.register_structure_hook_factory(is_mapping, _mapping)
+    converter.register_structure_hook_factory(_is_choice, _choice)
+    converter.register_structure_hook_factory(_is_class_of_options, _object)
+    return converter
+
+
+def _exactly(cls: type[Any]) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, _: Any) -> Any:
+        if type(value) is not cls:
+            raise TypeError(f"expected {_WORDS[cls]}, got {shown(value)}")
+        return value
+
+    return structure
+
+
+def _number(value: Any, _: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise TypeError(f"expected a number, got {shown(value)}")
+    return float(value)
+
+
+def _array(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    is_tuple = (typing.get_origin(cls) or cls) is tuple
+    hook = (homogenous_tuple_structure_factory if is_tuple else list_structure_factory)(cls, converter)
+    return _only(list, "a list", hook)
+
+
+def _mapping(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    return _only(dict, "an object", mapping_structure_factory(cls, converter))
+
+
+def _object(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    hook = make_dict_structure_fn(
+        cls,
+        converter,
+        _cattrs_forbid_extra_keys=True,
+        _cattrs_detailed_validation=True,
+        _cattrs_use_alias=True,
+    )
+    names = ", ".join(name for _, name, _ in _fields(cls))
+    return _only(dict, f"an object with the options {names}" if names else "an empty object", hook)
+
+
+def _choice(cls: Any, _: Converter) -> Callable[[Any, Any], Any]:
+    choices = typing.get_args(cls)
+
+    def structure(value: Any, _: Any) -> Any:
+        for choice in choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        words = [choice for choice in choices if isinstance(choice, str)]
+        hint = did_you_mean(value, words) if isinstance(value, str) else ""
+        raise ValueError(f"expected one of {', '.join(map(shown, choices))}, got {shown(value)}{hint}")
+
+    return structure
+
+
+def _only(json_type: type[Any], words: str, hook: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, target: Any) -> Any:
+        if type(value) is not json_type:
+            raise TypeError(f"expected {words}, got {shown(value)}")
+        return hook(value, target)
+
+    return structure
+
+
+def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterator[tuple[str, str]]:
+    if isinstance(error, ClassValidationError):
+        names = {field: name for field, name, _ in _fields(error.cl)}
+        with_notes, others = error.group_exceptions()
+        for inner, note in with_notes:
+            name = names.get(note.name, note.name)
+            if isinstance(inner, KeyError) and inner.args == (name,):
+                yield path, f"missing option {name}"
+            else:
+                yield from _problems(inner, f"{path}.{name}", None)
+        for inner in others:
+            yield from _problems(inner, path, error.cl)
+    elif isinstance(error, IterableValidationError):
+        with_indices, others = error.group_exceptions()
+        for inner, index in with_indices:
+            place = f"[{index.index}]" if isinstance(index.index, int) else f".{index.index}"
+            yield from _problems(inner, path + place, None)
+        for inner in others:
+            yield from _problems(inner, path, None)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [name for _, name, _ in _fields(error.cl)]
+        for key in sorted(error.extra_fields):
+            there = ", ".join(known) or "none"
+            yield path, f"unknown option {shown(key)}{did_you_mean(key, known)}; there are: {there}"
+    elif isinstance(error, ValueError | TypeError):
+        yield _placed_by_validator(str(error.args[0]) if error.args else "", path, cls) or (path, str(error))
+    else:
+        yield path, f"{type(error).__name__}: {error}"
+
+
+def _placed_by_validator(message: str, path: str, cls: type[Any] | None) -> tuple[str, str] | None:
+    """The field that an attrs validator names at the beginning of its message."""
+    for field, name, _ in _fields(cls) if cls else ():
+        if message.startswith(f"'{field}' "):
+            return f"{path}.{name}", message.removeprefix(f"'{field}' ")
+    return (path, message) if message else None
+
+
+def _in_words(hint: Any) -> str:
+    if hint in _WORDS:
+        return _WORDS[hint]
+    arguments = typing.get_args(hint)
+    origin = typing.get_origin(hint)
+    if _is_choice(hint):
+        return "one of " + ", ".join(map(shown, arguments))
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_in_words(argument) for argument in arguments)
+    if _is_array(hint):
+        return "a list" + (f" of {_in_words(arguments[0])}" if arguments else "")
+    if is_mapping(hint):
+        return "an object"
+    if _is_class_of_options(hint):
+        return "an object with " + ", ".join(name for _, name, _ in _fields(hint))
+    return "any value" if hint is Any else getattr(hint, "__name__", str(hint))
