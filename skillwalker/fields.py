@@ -1,0 +1,308 @@
+"""The decoded value of a `tests.json` -> tests; every rule of the format, every problem with its path.
+
+Checked by hand rather than by a converter: most rules are about files, about two fields at once, or need a
+message of their own. What stands inside an expectation is its type's business (`expectations.registry`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.evals import ExpectationSpec, Test, TestType
+from skillwalker.folders import find_inside, leads_out, path_fault
+from skillwalker.jsonfile import child, decode, read_bytes
+from skillwalker.text import did_you_mean, has_controls, listed, near, safe
+
+MAX_PROMPT_BYTES = 10_000_000
+"""Claude Code takes at most 10 MB from its standard input."""
+
+MODELS = ("opus", "sonnet", "haiku")
+DEFAULT_MODEL = "sonnet"
+_FULL_MODEL = re.compile(r"claude-[a-z0-9][a-z0-9.@:_\[\]-]*")
+_TYPES = tuple(str(member) for member in TestType)
+_EVAL_FIELDS = ("$schema", "plugins", "tests")
+_REQUIRED = ("name", "type", "promptFile", "expect")
+_TEST_FIELDS = (*_REQUIRED, "skillFile", "agentFile", "model", "scaffold", "trials", "passRate")
+_NEEDS = {
+    TestType.SKILL_CALL: "skillFile",
+    TestType.AGENT_CALL: "agentFile",
+    TestType.AGENT_PROMPT: "agentFile",
+}
+
+
+@define
+class FieldReader:
+    """Reads one eval; goes on after a problem, so that all are told at once."""
+
+    directory: Path
+    root: Path
+    problems: list[Problem] = field(factory=list)
+    _prompts: dict[str, tuple[Path, str]] = field(factory=dict)  # tests often share one
+
+    def read(self, value: Any) -> tuple[tuple[str, ...], tuple[Test, ...]]:
+        """The plugins (none where one of them is a problem) and whatever could be made of the tests."""
+        if not isinstance(value, dict):
+            self._tell("", f"must be an object with plugins and tests, not {_kind(value)}")
+            return (), ()
+        self._unknown(value, "", _EVAL_FIELDS, ("plugins", "tests"))
+        plugins = self._plugins(value["plugins"]) if "plugins" in value else ()
+        tests = self._tests(value["tests"]) if "tests" in value else ()
+        return plugins, tests
+
+    def _plugins(self, value: Any) -> tuple[str, ...]:
+        before = len(self.problems)
+        seen: dict[str, str] = {}
+        for path, name in self._elements(value, "plugins", "name at least one plugin directory"):
+            if not isinstance(name, str):
+                self._tell(path, f"must be a string, not {_kind(name)}")
+            elif fault := path_fault(name):
+                self._tell(path, fault)
+            else:
+                parts = [part for part in name.split("/") if part not in ("", ".")]
+                first = seen.setdefault("/".join(parts), path)
+                if first != path:
+                    self._tell(path, f"names the same directory as {first}")
+                # Whether it is there, and a plugin, is found where plugins are read.
+                with suppress(OSError):
+                    if leads_out(self.root, parts):
+                        self._tell(path, f"{safe(name)} is a link that leads out of {safe(self.root.name)}/")
+        return tuple(value) if len(self.problems) == before else ()
+
+    def _tests(self, value: Any) -> tuple[Test, ...]:
+        tests = []
+        names: dict[str, str] = {}
+        for path, element in self._elements(value, "tests", "write at least one test"):
+            if not isinstance(element, dict):
+                self._tell(path, f"must be an object, not {_kind(element)}")
+                continue
+            test = self._test(element, path)
+            tests.append(test)
+            if test.name:
+                first = names.setdefault(test.name, path)
+                if first != path:
+                    self._tell(child(path, "name"), f"has the name of {first}; a test is known by its name")
+        return tuple(tests)
+
+    def _test(self, value: dict[str, Any], path: str) -> Test:
+        test_type = self._type(value, path)
+        needed = _NEEDS.get(test_type) if test_type else None
+        self._unknown(value, path, _TEST_FIELDS, _REQUIRED)
+        if needed and needed not in value:
+            self._tell(path, f"missing field {needed}: a test of type {test_type} needs it")
+        prompt_file, prompt = self._prompt(value, path)
+        return Test(
+            name=self._name(value, path),
+            type=test_type or _guessed_type(value),
+            prompt_file=prompt_file,
+            prompt=prompt,
+            expect=self._expect(value["expect"], child(path, "expect")) if "expect" in value else (),
+            path=path,
+            model=self._model(value, path),
+            skill_file=self._reference(value, path, "skillFile"),
+            agent_file=self._reference(value, path, "agentFile"),
+            scaffold=self._scaffold(value, path),
+            trials=self._trials(value, path),
+            pass_rate=self._pass_rate(value, path),
+        )
+
+    def _name(self, value: Mapping[str, Any], path: str) -> str:
+        name = self._string(value, path, "name")
+        if name is not None and has_controls(name):
+            self._tell(child(path, "name"), f"holds control characters: {safe(name, 80)}")
+        return name or ""
+
+    def _type(self, value: Mapping[str, Any], path: str) -> TestType | None:
+        type = self._string(value, path, "type")
+        if type in _TYPES:
+            return TestType(type)
+        if type is not None:
+            hint = did_you_mean(type, _TYPES)
+            types = ", ".join(_TYPES)
+            self._tell(
+                child(path, "type"), f"unknown test type {safe(type, 80)}{hint}; the types are {types}"
+            )
+        return None
+
+    def _model(self, value: Mapping[str, Any], path: str) -> str:
+        model = self._string(value, path, "model")
+        if model is not None and not is_model(model):
+            hint = did_you_mean(model, MODELS)
+            models = f"{', '.join(MODELS)} or a full name that begins with claude-"
+            self._tell(child(path, "model"), f"unknown model {safe(model, 80)}{hint}; write {models}")
+        return model or DEFAULT_MODEL
+
+    def _reference(self, value: Mapping[str, Any], path: str, key: str) -> str | None:
+        reference = self._string(value, path, key)
+        if reference is not None and (fault := reference_fault(reference, key.removesuffix("File"))):
+            self._tell(child(path, key), fault)
+        return reference
+
+    def _prompt(self, value: Mapping[str, Any], path: str) -> tuple[Path, str]:
+        name = self._string(value, path, "promptFile")
+        if name is None:
+            return self.directory / "prompts", ""
+        if name not in self._prompts:
+            try:
+                file = find_inside(self.directory, "prompts", name)
+                self._prompts[name] = file, _prompt_text(file, f"prompts/{safe(name)}")
+            except ValueError as error:
+                self._tell(child(path, "promptFile"), str(error))
+                return self.directory / "prompts", ""
+        return self._prompts[name]
+
+    def _scaffold(self, value: Mapping[str, Any], path: str) -> Path | None:
+        name = self._string(value, path, "scaffold")
+        if name is None:
+            return None
+        try:
+            return find_inside(self.directory, "scaffolds", name, "directory")
+        except ValueError as error:
+            self._tell(child(path, "scaffold"), str(error))
+            return None
+
+    def _expect(self, value: Any, path: str) -> tuple[ExpectationSpec, ...]:
+        specs = []
+        for place, element in self._elements(value, path, "write at least one expectation"):
+            if not isinstance(element, dict):
+                example = '{"result-contains": "text"}'
+                self._tell(place, f"must be an object such as {example}, not {_kind(element)}")
+            elif len(element) != 1:
+                keys = f"these are {len(element)}: {listed(element)}" if element else "this has none"
+                self._tell(place, f"each expectation is an object of its own with one key; {keys}")
+            if isinstance(element, dict):
+                specs += [ExpectationSpec(key, inner, child(place, key)) for key, inner in element.items()]
+        return tuple(specs)
+
+    def _trials(self, value: Mapping[str, Any], path: str) -> int:
+        trials = value.get("trials", 1)
+        if type(trials) is int and trials >= 1:
+            return trials
+        self._tell(child(path, "trials"), f"must be a whole number of at least 1, not {_shown(trials)}")
+        return 1
+
+    def _pass_rate(self, value: Mapping[str, Any], path: str) -> float | None:
+        if "passRate" not in value:
+            return None
+        rate = value["passRate"]
+        if type(rate) in (int, float) and 0 <= rate <= 1:
+            return float(rate)
+        self._tell(child(path, "passRate"), f"must be a number from 0 to 1, not {_shown(rate)}")
+        return None
+
+    def _string(self, holder: Mapping[str, Any], path: str, key: str) -> str | None:
+        """The string; None where there is none to go on with, which is a problem unless it is just absent."""
+        if key not in holder:
+            return None
+        value = holder[key]
+        if not isinstance(value, str):
+            advice = "; leave the field out instead" if value is None and key not in _REQUIRED else ""
+            self._tell(child(path, key), f"must be a string, not {_kind(value)}{advice}")
+            return None
+        if not value.strip():
+            self._tell(child(path, key), "is empty")
+            return None
+        return value
+
+    def _elements(self, value: Any, path: str, advice: str) -> list[tuple[str, Any]]:
+        if not isinstance(value, list):
+            self._tell(path, f"must be a list, not {_kind(value)}")
+            return []
+        if not value:
+            self._tell(path, f"is empty; {advice}")
+        return [(child(path, index), element) for index, element in enumerate(value)]
+
+    def _unknown(
+        self, holder: Mapping[str, Any], path: str, known: Sequence[str], required: Sequence[str]
+    ) -> None:
+        """Unknown and missing fields; one that was only mistyped is not told twice."""
+        meant: set[str] = set()
+        absent = [key for key in known if key not in holder]
+        for key in holder:
+            if key not in known:
+                hint = did_you_mean(key, absent) or did_you_mean(key, known)
+                meant.update(near(key, absent, limit=1))
+                self._tell(child(path, key), f"unknown field {safe(key, 80)}{hint}")
+        for key in required:
+            if key in absent and key not in meant:
+                self._tell(path, f"missing field {key}")
+
+    def _tell(self, path: str, message: str) -> None:
+        self.problems.append(Problem(message, path=path or None))
+
+
+def is_model(name: str) -> bool:
+    """Whether Claude Code may know this model: one of the aliases, or a full name."""
+    return name in MODELS or _FULL_MODEL.fullmatch(name) is not None
+
+
+def reference_fault(reference: str, kind: str) -> str | None:
+    """Why this is no `plugin:skill` or `plugin:agent` (`kind` says which); None where it is one.
+
+    The first colon divides: what follows may hold more of them.
+    """
+    plugin, colon, name = reference.partition(":")
+    example = f'must be plugin:{kind}, such as "acme:code-review"'
+    if not (plugin and colon and name) or reference.startswith("/"):
+        return f"{example}, not {safe(reference, 80)}"
+    if has_controls(reference) or plugin != plugin.strip() or name != name.strip():
+        return f"{example}, without blanks around its parts: {safe(reference, 80)}"
+    return None
+
+
+def _prompt_text(file: Path, shown: str) -> str:
+    """The exact text, line ends as they are, but without a byte order mark.
+
+    Raises:
+        ValueError: it cannot be read, is too big, blank or not UTF-8.
+    """
+    try:
+        size = file.stat().st_size
+        if size > MAX_PROMPT_BYTES:
+            raise ValueError(f"{shown} has {size:,} bytes; Claude Code takes at most {MAX_PROMPT_BYTES:,}")
+        text = decode(read_bytes(file))
+    except ConfigurationError as error:
+        raise ValueError(f"{shown} {error.problems[0].message}") from None
+    if not text.strip():
+        raise ValueError(f"{shown} is {'blank' if text else 'empty'}; write what the user would say")
+    return text
+
+
+def _guessed_type(value: Mapping[str, Any]) -> TestType:
+    """For a test whose type is a problem, so that the rest of it can be checked."""
+    written = value.get("type")
+    if isinstance(written, str) and (matches := near(written, _TYPES, limit=1)):
+        return TestType(matches[0])
+    return TestType.SKILL_PROMPT
+
+
+def _kind(value: Any) -> str:
+    """What JSON calls it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "a number"
+
+
+def _shown(value: Any) -> str:
+    return (
+        safe(json.dumps(value, ensure_ascii=False), 40)
+        if isinstance(value, str | int | float)
+        else _kind(value)
+    )

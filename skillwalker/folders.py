@@ -1,0 +1,99 @@
+"""Files that an eval names: found below their folder, and refused where they lead out of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from skillwalker.text import did_you_mean, has_controls, safe
+
+Kind = Literal["file", "directory"]
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def path_fault(name: str) -> str | None:
+    """Why `name` cannot be a path below a folder, by its text alone; None where it can.
+
+    The same on every system: what is absolute on Windows is refused everywhere.
+    """
+    if not name.strip():
+        return "is empty"
+    if has_controls(name):
+        return f"holds control characters: {safe(name)}"
+    if "\\" in name:
+        return f"holds a backslash; write {safe(name.replace(chr(92), '/'))}"
+    if name.startswith("/") or _DRIVE.match(name):
+        return f"must be relative, not {safe(name)}"
+    if ".." in name.split("/"):
+        return f"must not lead upwards (..): {safe(name)}"
+    return None
+
+
+def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path:
+    """The file or directory that `name` means in the folder `base`/`folder`.
+
+    Links are followed where they stay in that folder; `base` itself may be reached through links. An empty
+    `folder` means `base`.
+
+    Raises:
+        ValueError: `name` leads out of the folder, is not there, or is no such thing; for the author to read.
+    """
+    if fault := path_fault(name):
+        raise ValueError(fault)
+    inner = [part for part in name.split("/") if part not in ("", ".")]
+    if folder and not inner:
+        raise ValueError(f"must name something in {folder}/")
+    parts = [folder, *inner] if folder else inner
+    path, shown = base.joinpath(*parts), safe("/".join(parts)) or "."
+    try:
+        # Where it leads is asked first: whether something lies outside is not told.
+        if leads_out(base, parts, depth=1 if folder else 0):
+            raise ValueError(f"{shown} is a link that leads out of its folder")
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise ValueError(f"{shown} is a link that leads nowhere") from None
+        raise ValueError(
+            f"{shown} does not exist{_suggestion(base / folder, '/'.join(inner), kind)}"
+        ) from None
+    except NotADirectoryError:
+        raise ValueError(f"{shown} does not exist") from None
+    except OSError as error:
+        raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
+    if kind == "directory" and not stat.S_ISDIR(mode):
+        raise ValueError(f"{shown} is not a directory")
+    if kind == "file" and not stat.S_ISREG(mode):
+        raise ValueError(
+            f"{shown} is {'a directory, not a file' if stat.S_ISDIR(mode) else 'not a regular file'}"
+        )
+    return path
+
+
+def leads_out(base: Path, parts: Sequence[str], depth: int = 0) -> bool:
+    """Whether a link on the way to `base`/`parts` leads out of the folder of its first `depth` parts.
+
+    Raises:
+        OSError: the way cannot be followed, as where nothing is there.
+    """
+    step = str(base)
+    for part in parts:
+        step = f"{step}/{part}"
+        if stat.S_ISLNK(os.lstat(step).st_mode):
+            top = Path(os.path.realpath(base), *parts[:depth])
+            return not Path(os.path.realpath(base.joinpath(*parts))).is_relative_to(top)
+    return False  # without a link nothing leads out: far cheaper than `realpath` for every file
+
+
+def _suggestion(folder: Path, name: str, kind: Kind) -> str:
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_dir() == (kind == "directory")]
+    except OSError:
+        return ""
+    if (last := name.rpartition("/")[2]) in names:
+        return f" (did you mean {safe(last)}?)"
+    return did_you_mean(name, sorted(names))

@@ -1,0 +1,160 @@
+"""From a directory to evals: where they are, what they say, and every problem at its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.evals import Eval
+from skillwalker.fields import FieldReader
+from skillwalker.jsonfile import decode, load, locate, read_bytes
+from skillwalker.text import has_controls, listed, near, safe
+
+EVALS = "evals"
+FILE = "tests.json"
+
+
+@frozen
+class Found:
+    """What lies in `evals/`.
+
+    Attributes:
+        evals: The directories with a `tests.json`, by name.
+        notes: What else lies there, a sentence each: other tools use the same directory.
+    """
+
+    evals: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class LoadedEval:
+    """What could be made of a directory's `tests.json`.
+
+    Attributes:
+        eval: None where there is any problem.
+        draft: For further checks of the file (plugins, expectations), so that their problems are told with
+            these; never to be run. It is `eval` where there is no problem. Otherwise `plugins` is empty where
+            one of them is a problem, and tests stand without what could not be read (an empty name or prompt,
+            a guessed type). None where the file itself cannot be read.
+        problems: With their JSON paths; `place` gives them their lines.
+    """
+
+    directory: Path
+    root: Path
+    eval: Eval | None
+    draft: Eval | None = field(repr=False)
+    problems: tuple[Problem, ...] = ()
+
+    def placed(self, more: Iterable[Problem] = ()) -> tuple[Problem, ...]:
+        """All problems of this file, `more` among them, in the order of its lines."""
+        return place((*self.problems, *more), self.directory / FILE, self.root)
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest directory, from `start` upwards, that holds an eval."""
+    here = Path(os.path.abspath(start))
+    for directory in (here, *here.parents):
+        try:
+            with os.scandir(directory / EVALS) as entries:
+                if any(_holds(entry, FILE) for entry in entries):
+                    return directory
+        except OSError:  # no evals/ here, or not ours to read
+            continue
+    return None
+
+
+def find_evals(root: Path) -> Found:
+    """The evals of `root`: each is a directory `evals/{name}/` with a `tests.json`; deeper ones are none.
+
+    Raises:
+        ConfigurationError: `evals/` cannot be read.
+    """
+    try:
+        with os.scandir(root / EVALS) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return Found()
+    except OSError as error:
+        raise ConfigurationError([Problem(f"cannot be read: {error.strerror}", file=EVALS)]) from None
+    evals, notes = [], []
+    for entry in entries:
+        if _holds(entry, FILE):
+            evals.append(root / EVALS / entry.name)
+        elif not entry.name.startswith((".", "_")) and (note := _note(entry)):
+            notes.append(note)
+    return Found(tuple(evals), tuple(notes))
+
+
+def load_eval(directory: Path, root: Path) -> LoadedEval:
+    """Reads `directory`/tests.json and the files it names; never raises for what is wrong there."""
+    try:
+        document = load(directory / FILE)
+    except ConfigurationError as error:
+        return LoadedEval(directory, root, None, None, error.problems)
+    reader = FieldReader(directory, root)
+    plugins, tests = reader.read(document.value)
+    problems = [*document.problems, *reader.problems]
+    if has_controls(directory.name):
+        problems.append(Problem("the name of the eval's directory holds control characters"))
+    draft = Eval(directory.name, root, directory, plugins, tests)
+    return LoadedEval(directory, root, None if problems else draft, draft, tuple(problems))
+
+
+def place(problems: Iterable[Problem], file: Path, root: Path | None = None) -> tuple[Problem, ...]:
+    """The problems of `file` with its name (relative to `root`) and the lines of their paths, in order.
+
+    What a path names may be absent; then it is the line of what it is missing from.
+    """
+    problems = tuple(problems)
+    shown = safe((file.relative_to(root) if root and file.is_relative_to(root) else file).as_posix())
+    text = None
+    if any(problem.path and problem.line is None for problem in problems):
+        try:
+            text = decode(read_bytes(file))
+        except ConfigurationError:  # changed since it was loaded: the path alone has to do
+            text = None
+    placed = []
+    for problem in problems:
+        line = problem.line
+        if line is None and problem.path and text is not None:
+            line = locate(text, problem.path)
+        placed.append(evolve(problem, file=problem.file or shown, line=line))
+    return tuple(sorted(placed, key=lambda problem: problem.line or 0))
+
+
+def _holds(directory: os.DirEntry[str], name: str) -> bool:
+    """Whether a file of this name is there; yes where that cannot be seen, so that reading it tells why."""
+    try:
+        os.lstat(f"{directory.path}/{name}")
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _note(entry: os.DirEntry[str]) -> str | None:
+    shown = f"{EVALS}/{safe(entry.name)}"
+    if not entry.is_dir():
+        if entry.name.endswith((".md", ".txt")):
+            return None
+        return f"{shown} belongs to another tool: not read"
+    try:
+        with os.scandir(entry.path) as scan:
+            inner = {child.name: child for child in scan}
+    except OSError as error:
+        return f"{shown}/ cannot be read: {error.strerror}"
+    deeper = sorted(name for name, child in inner.items() if _holds(child, FILE))
+    if deeper:
+        names = listed([f"{entry.name}/{name}" for name in deeper], limit=3)
+        return f"{shown}/ is no eval, and evals do not nest: {names} not read; move them up into {EVALS}/"
+    if similar := near(
+        FILE, (name for name in inner if name.endswith((".json", ".jsonc", ".yaml"))), limit=1
+    ):
+        return f"{shown}/ has no {FILE}, only {safe(similar[0])}: not read"
+    return f"{shown}/ has no {FILE} and belongs to another tool: not read"
