@@ -27,6 +27,8 @@ from cattrs.errors import ClassValidationError, IterableValidationError
 from cattrs.gen import make_dict_structure_fn
 from cattrs.strategies import configure_union_passthrough
 
+from skillwalker.errors import Problem
+from skillwalker.jsonscan import join
 from skillwalker.text import did_you_mean, safe
 
 REQUIRED: Any = attrs.NOTHING
@@ -40,9 +42,9 @@ _WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a n
 
 
 class OptionsError(ValueError):
-    """The value does not fit; every problem as (path below the value, message)."""
+    """The value does not fit; every problem with its path."""
 
-    def __init__(self, problems: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(problems)
         self.problems = problems
 
@@ -65,8 +67,8 @@ class Option:
         return self.default is REQUIRED
 
 
-def structurer(cls: type[Any]) -> Callable[[Any], Any]:
-    """Prepares what makes an instance of `cls` (attrs class or dataclass) from a JSON value.
+def structurer(cls: type[Any]) -> Callable[[Any, str], Any]:
+    """Prepares what makes an instance of `cls` (attrs class or dataclass) from a JSON value and its path.
 
     The function returned raises OptionsError.
 
@@ -75,11 +77,14 @@ def structurer(cls: type[Any]) -> Callable[[Any], Any]:
     """
     hook = _converter().get_structure_hook(cls)
 
-    def structure(value: Any) -> Any:
+    def structure(value: Any, path: str) -> Any:
         try:
             return hook(value, cls)
         except Exception as error:  # validators are the type's own code
-            raise OptionsError(tuple(_problems(error, "", cls))) from error
+            found = _problems(error, path, cls)
+            raise OptionsError(
+                tuple(Problem(safe(text, 500), path=place) for place, text in found)
+            ) from error
 
     return structure
 
@@ -210,14 +215,13 @@ def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterato
             if isinstance(inner, KeyError) and inner.args == (name,):
                 yield path, f"missing option {name}"
             else:
-                yield from _problems(inner, f"{path}.{name}", None)
+                yield from _problems(inner, join(path, name), None)
         for inner in others:
             yield from _problems(inner, path, error.cl)
     elif isinstance(error, IterableValidationError):
         with_indices, others = error.group_exceptions()
         for inner, index in with_indices:
-            place = f"[{index.index}]" if isinstance(index.index, int) else f".{index.index}"
-            yield from _problems(inner, path + place, None)
+            yield from _problems(inner, join(path, index.index), None)
         for inner in others:
             yield from _problems(inner, path, None)
     elif isinstance(error, ForbiddenExtraKeysError):
@@ -235,7 +239,7 @@ def _placed_by_validator(message: str, path: str, cls: type[Any] | None) -> tupl
     """The field that an attrs validator names at the beginning of its message."""
     for field, name, _ in _fields(cls) if cls else ():
         if message.startswith(f"'{field}' "):
-            return f"{path}.{name}", message.removeprefix(f"'{field}' ")
+            return join(path, name), message.removeprefix(f"'{field}' ")
     return (path, message) if message else None
 
 

@@ -54,7 +54,7 @@ class LoadedType:
 
     candidate: Candidate
     cls: type[Any]
-    structure: Callable[[Any], Any]
+    structure: Callable[[Any, str], Any]
 
     @property
     def summary(self) -> str:
@@ -191,14 +191,9 @@ def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Tes
         except (Exception, SystemExit) as error:
             raise _broken(loaded.candidate, f"`expand` failed: {_in_words(error)}") from error
     try:
-        expectation = loaded.structure(value)
+        expectation = loaded.structure(value, spec.path)
     except OptionsError as error:
-        return Bound(
-            spec,
-            problems=tuple(
-                Problem(safe(text, 500), path=spec.path + below) for below, text in error.problems
-            ),
-        )
+        return Bound(spec, problems=error.problems)
     missing = _missing(loaded, expectation, evaluation, test)
     if missing:
         return Bound(spec, problems=tuple(Problem(safe(text, 500), path=spec.path) for text in missing))

@@ -1,0 +1,121 @@
+"""Reads a rubric: a markdown file whose list items are the criteria.
+
+An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go on, and
+lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no criteria; a
+criterion keeps the headings above it, since they often say what kind of criterion it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from attrs import field, frozen
+
+from skillwalker.folders import find_inside
+
+FOLDER = "rubrics"
+
+_ITEM = re.compile(r"(?P<indent> {0,3})(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
+_HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*?)[ \t]*#*[ \t]*")
+_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
+_RULE = re.compile(r"(?:[-*_][ \t]*){3,}")
+
+
+@frozen
+class Criterion:
+    """One thing that the judge says yes or no to.
+
+    Attributes:
+        id: `c1`, `c2`, ... in the rubric's order.
+        section: The headings above it, outermost first, joined by ` / `.
+    """
+
+    id: str
+    text: str
+    section: str = ""
+
+
+@frozen
+class Rubric:
+    """The criteria of a rubric file.
+
+    Attributes:
+        sha256: Of the file's bytes, in hexadecimal.
+    """
+
+    criteria: tuple[Criterion, ...]
+    sha256: str = field(repr=False, default="")
+
+
+def read_rubric(directory: Path, file: str) -> Rubric:
+    """The rubric `file` of the eval in `directory`.
+
+    Raises:
+        ValueError: it is not there, lies elsewhere, is no UTF-8 or holds no criterion; in words for the author.
+    """
+    path = find_inside(directory, FOLDER, file)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{FOLDER}/{file} cannot be read: {error.strerror}") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{FOLDER}/{file} is no UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    if "\0" in text:
+        raise ValueError(f"{FOLDER}/{file} is no text: it holds NUL characters; save it as UTF-8")
+    try:
+        criteria = parse_rubric(text)
+    except ValueError as error:
+        raise ValueError(f"{FOLDER}/{file}: {error}") from None
+    if not criteria:
+        raise ValueError(f"{FOLDER}/{file} holds no criterion: write each as a line that begins with `- `")
+    return Rubric(criteria, hashlib.sha256(data).hexdigest())
+
+
+def parse_rubric(text: str) -> tuple[Criterion, ...]:
+    """The criteria of a rubric's text; none is possible.
+
+    Raises:
+        ValueError: a code fence is left open, so that all after it would be silently no criterion.
+    """
+    found: list[tuple[str, list[str]]] = []  # (section, lines of the criterion)
+    headings: dict[int, str] = {}
+    inside: list[str] | None = None  # the lines of the criterion that the next line may go on
+    indent = 0  # of the list that `inside` is in
+    fence, fence_line = "", 0
+    after_blank = False
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        if fence:
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if opening := _FENCE.match(line):
+            fence, fence_line = opening["fence"], number
+            continue
+        if not line.strip():
+            after_blank = True
+            continue
+        if heading := _HEADING.fullmatch(line):
+            level = len(heading["level"])
+            headings = {above: title for above, title in headings.items() if above < level}
+            headings[level] = heading["text"]
+            inside = None
+        elif _RULE.fullmatch(line.strip()):
+            inside = None
+        elif (item := _ITEM.fullmatch(line)) and (inside is None or len(item["indent"]) <= indent):
+            indent = len(item["indent"])
+            inside = [item["text"].strip()]
+            found.append((" / ".join(headings[level] for level in sorted(headings)), inside))
+        elif inside is not None and (line[0] in " \t" or not after_blank):
+            inside.append(line.strip())
+        else:
+            inside = None
+        after_blank = False
+    if fence:
+        raise ValueError(f"the code fence of line {fence_line} is never closed")
+    return tuple(
+        Criterion(f"c{number}", " ".join(lines), section) for number, (section, lines) in enumerate(found, 1)
+    )
