@@ -1,0 +1,301 @@
+"""The final work directory of a trial: saved as a tar, never unpacked, compared by content with the scaffold.
+
+Everything in it is hostile data: names are only ever keys, links are never followed, and what is too much is
+left out with a note. A file whose content was left out is still listed, with its size and hash, so that it is
+not taken for a deleted one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+from attrs import evolve, field, frozen
+
+from skillwalker.errors import SkillwalkerError
+from skillwalker.tree import Entry, Tree
+
+MAX_MEMBERS = 100_000
+"""More files and directories than this are not listed: the index of a work directory is held in memory."""
+
+_SIZE, _HASH, _CUT = "SKILLWALKER.size", "SKILLWALKER.sha256", "SKILLWALKER.cut"
+_BLOCK = 1 << 16
+
+
+class NotSavedError(SkillwalkerError):
+    """The file is there, but its content was left out because of a limit."""
+
+
+@frozen
+class WorkspaceFile:
+    """One thing in the work directory.
+
+    Attributes:
+        path: POSIX, relative to the work directory; bytes that are no UTF-8 are kept as surrogates.
+        kind: `special` is a FIFO or a device.
+        size: In bytes, of the file itself even where its content was left out.
+        executable: Whether its owner may execute it.
+        link: A link's text.
+        saved: Whether `Workspace.read` can give its content.
+    """
+
+    path: str
+    kind: Literal["file", "dir", "link", "special"]
+    size: int = 0
+    executable: bool = False
+    link: str | None = None
+    saved: bool = False
+    _offset: int = field(default=0, repr=False)
+    _sha256: str | None = field(default=None, repr=False)
+
+
+@frozen
+class Workspace:
+    """What a trial left behind. Reading happens on first use.
+
+    `.git` is no content, at any depth; directories are listed by `entries`, but only files, links and special
+    files are created, changed or deleted.
+
+    Attributes:
+        tar: Written by `save`.
+        scaffold: What the work directory held at the start; None means it was empty.
+    """
+
+    tar: Path
+    scaffold: Tree | None = field(default=None, repr=False)
+
+    @property
+    def created(self) -> tuple[str, ...]:
+        return tuple(path for path in self._things if path not in self._before)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Other content, kind, link text or executable bit than in the scaffold."""
+        return tuple(
+            path
+            for path, thing in self._things.items()
+            if path in self._before and not self._same(self._before[path], thing)
+        )
+
+    @property
+    def deleted(self) -> tuple[str, ...]:
+        """Empty where the listing is not `complete`: what is not listed may still be there."""
+        if not self.complete:
+            return ()
+        return tuple(path for path in self._before if path not in self._things)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is listed. If not, what is missing here is not known to be missing."""
+        return not self._index.cut
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._index.notes
+
+    def entries(self) -> tuple[WorkspaceFile, ...]:
+        """Everything, directories too, sorted by path."""
+        return tuple(self._index.things.values())
+
+    def files(self) -> tuple[WorkspaceFile, ...]:
+        """Regular files only, sorted by path."""
+        return tuple(thing for thing in self._things.values() if thing.kind == "file")
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The file's first `limit` bytes, or all.
+
+        Raises:
+            FileNotFoundError: no such file; a link, a directory or a special file is none.
+            NotSavedError: its content was left out, or the listing is incomplete and it may be there.
+        """
+        thing = self._index.things.get(path)
+        if thing is None and not self.complete:
+            raise NotSavedError(f"{path!r} is not in what was saved, and not everything was saved")
+        if thing is None or thing.kind != "file":
+            raise FileNotFoundError(path)
+        if not thing.saved:
+            raise NotSavedError(
+                f"the content of {path!r} ({thing.size} bytes) was left out because of its size"
+            )
+        with self.tar.open("rb") as file:
+            file.seek(thing._offset)
+            return file.read(thing.size if limit is None else min(limit, thing.size))
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index.read(self.tar)
+
+    @cached_property
+    def _things(self) -> Mapping[str, WorkspaceFile]:
+        return {path: thing for path, thing in self._index.things.items() if thing.kind != "dir"}
+
+    @cached_property
+    def _before(self) -> Mapping[str, Entry]:
+        entries = self.scaffold.entries if self.scaffold else ()
+        return {entry.path: entry for entry in entries if entry.kind != "dir"}
+
+    def _same(self, before: Entry, now: WorkspaceFile) -> bool:
+        if before.kind != now.kind:
+            return False
+        if before.kind == "link":
+            return before.link == now.link
+        if before.size != now.size or (before.mode == 0o755) != now.executable:
+            return False
+        return before.sha256 == (now._sha256 or self._content_hash(now))
+
+    def _content_hash(self, thing: WorkspaceFile) -> str | None:
+        if not thing.saved:
+            return None
+        with self.tar.open("rb") as file:
+            file.seek(thing._offset)
+            return _hash(file, thing.size)
+
+
+@frozen
+class _Index:
+    things: Mapping[str, WorkspaceFile]
+    notes: tuple[str, ...]
+    cut: bool
+
+    @classmethod
+    def read(cls, path: Path) -> _Index:
+        things: dict[str, WorkspaceFile] = {}
+        notes: list[str] = []
+        cut = False
+        try:
+            with tarfile.open(path, "r:", encoding="utf-8", errors="surrogateescape") as tar:
+                for member in _members(tar):
+                    if _CUT in member.pax_headers:
+                        cut = True
+                        notes.append(member.pax_headers[_CUT])
+                    elif ".git" not in member.name.split("/"):
+                        things[member.name] = _thing(member, things)
+                    if len(things) > MAX_MEMBERS:
+                        cut = True
+                        notes.append(f"more than {MAX_MEMBERS} files, the others are not listed")
+                        break
+        except (tarfile.TarError, OSError, ValueError) as error:
+            cut = True
+            notes.append(f"the saved work directory cannot be read to its end: {error}")
+        sizes = [thing.size for thing in things.values() if thing.kind == "file" and not thing.saved]
+        notes.extend(_left_out(sizes))
+        return cls(dict(sorted(things.items())), tuple(notes), cut)
+
+
+def _thing(member: tarfile.TarInfo, things: Mapping[str, WorkspaceFile]) -> WorkspaceFile:
+    executable = bool(member.mode & 0o100)
+    if member.islnk():
+        target = things.get(member.linkname)
+        return evolve(target, path=member.name) if target else WorkspaceFile(member.name, "file")
+    if member.issym():
+        return WorkspaceFile(member.name, "link", link=member.linkname)
+    if member.isdir():
+        return WorkspaceFile(member.name, "dir")
+    if not member.isreg() or member.issparse():
+        return WorkspaceFile(member.name, "special")
+    if _SIZE in member.pax_headers:
+        size = int(member.pax_headers[_SIZE])
+        return WorkspaceFile(member.name, "file", size, executable, sha256=member.pax_headers.get(_HASH))
+    return WorkspaceFile(member.name, "file", member.size, executable, saved=True, offset=member.offset_data)
+
+
+def save(
+    source: BinaryIO, target: BinaryIO, *, limit: int, read_limit: int, max_members: int = MAX_MEMBERS
+) -> tuple[str, ...]:
+    """Copies a tar stream of one directory to `target`, members relative to it; memory stays constant.
+
+    Args:
+        source: A tar whose members all lie below one directory, as an engine packs it.
+        limit: Content to keep, in bytes; a file that no longer fits is listed with size and hash only.
+        read_limit: Content to read at all, in bytes; beyond it nothing more is listed.
+
+    Returns:
+        What was left out, a sentence each.
+
+    Raises:
+        tarfile.TarError, OSError: `source` broke off or `target` cannot be written.
+    """
+    with (
+        tarfile.open(fileobj=source, mode="r|", encoding="utf-8", errors="surrogateescape") as reader,
+        tarfile.open(
+            fileobj=target, mode="w|", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape"
+        ) as writer,
+    ):
+        notes: list[str] = []
+        left_out: list[int] = []
+        for number, member in enumerate(_members(reader)):
+            read_limit -= member.size
+            if number > max_members or read_limit < 0:
+                what = f"{max_members} files" if number > max_members else "what may be read"
+                notes.append(f"the work directory holds more than {what}; the rest is not listed")
+                writer.addfile(_marker(notes[-1]))
+                break
+            header = _relative(member)
+            if header is None:
+                continue
+            content = reader.extractfile(member) if member.isreg() else None
+            if content is None:
+                writer.addfile(header)
+            elif member.size <= limit:
+                limit -= member.size
+                writer.addfile(header, content)
+            else:
+                digest = _hash(content, member.size)
+                header.pax_headers = {_SIZE: str(member.size), _HASH: digest}
+                header.size = 0
+                writer.addfile(header)
+                left_out.append(member.size)
+            _forget(writer)
+    return (*_left_out(left_out), *notes)
+
+
+def _left_out(sizes: Collection[int]) -> tuple[str, ...]:
+    if not sizes:
+        return ()
+    return (f"{len(sizes)} files are listed without their content ({sum(sizes)} bytes): over the size limit",)
+
+
+def _hash(content: IO[bytes], size: int) -> str:
+    digest = hashlib.sha256()
+    while size > 0 and (block := content.read(min(size, _BLOCK))):
+        digest.update(block)
+        size -= len(block)
+    return digest.hexdigest()
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Like iterating over `tar`, without holding what it has given: 100,000 headers take 100 MB."""
+    while (member := tar.next()) is not None:
+        yield member
+        _forget(tar)
+
+
+def _forget(tar: tarfile.TarFile) -> None:
+    tar.members.clear()  # type: ignore[attr-defined]  # the stubs hide it
+
+
+def _relative(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """The header without its first directory, owner and special permissions; None for that directory."""
+    name = _below(member.name)
+    if not name:
+        return None
+    header = tarfile.TarInfo(name)
+    header.type, header.size, header.mtime = member.type, member.size, int(member.mtime)
+    header.mode = member.mode & 0o777
+    header.devmajor, header.devminor = member.devmajor, member.devminor
+    header.linkname = _below(member.linkname) if member.islnk() else member.linkname
+    return header
+
+
+def _below(name: str) -> str:
+    return name.partition("/")[2]
+
+
+def _marker(text: str) -> tarfile.TarInfo:
+    header = tarfile.TarInfo(".")
+    header.type, header.pax_headers = tarfile.DIRTYPE, {_CUT: text}
+    return header
