@@ -50,7 +50,7 @@ class FieldReader:
     def read(self, value: Any) -> tuple[tuple[str, ...], tuple[Test, ...]]:
         """The plugins (none where one of them is a problem) and whatever could be made of the tests."""
         if not isinstance(value, dict):
-            self._tell("", f"must be an object with plugins and tests, not {_kind(value)}")
+            self._tell("$", f"must be an object with plugins and tests, not {_kind(value)}")
             return (), ()
         self._unknown(value, "", _EVAL_FIELDS, ("plugins", "tests"))
         plugins = self._plugins(value["plugins"]) if "plugins" in value else ()
@@ -96,7 +96,7 @@ class FieldReader:
         needed = _NEEDS.get(test_type) if test_type else None
         self._unknown(value, path, _TEST_FIELDS, _REQUIRED)
         if needed and needed not in value:
-            self._tell(path, f"missing field {needed}: a test of type {test_type} needs it")
+            self._tell(child(path, needed), f"missing field {needed}: a test of type {test_type} needs it")
         prompt_file, prompt = self._prompt(value, path)
         return Test(
             name=self._name(value, path),
@@ -120,15 +120,12 @@ class FieldReader:
         return name or ""
 
     def _type(self, value: Mapping[str, Any], path: str) -> TestType | None:
-        type = self._string(value, path, "type")
-        if type in _TYPES:
-            return TestType(type)
-        if type is not None:
-            hint = did_you_mean(type, _TYPES)
-            types = ", ".join(_TYPES)
-            self._tell(
-                child(path, "type"), f"unknown test type {safe(type, 80)}{hint}; the types are {types}"
-            )
+        written = self._string(value, path, "type")
+        if written in _TYPES:
+            return TestType(written)
+        if written is not None:
+            hint = f"{did_you_mean(written, _TYPES)}; the types are {', '.join(_TYPES)}"
+            self._tell(child(path, "type"), f"unknown test type {safe(written, 80)}{hint}")
         return None
 
     def _model(self, value: Mapping[str, Any], path: str) -> str:
@@ -232,10 +229,10 @@ class FieldReader:
                 self._tell(child(path, key), f"unknown field {safe(key, 80)}{hint}")
         for key in required:
             if key in absent and key not in meant:
-                self._tell(path, f"missing field {key}")
+                self._tell(child(path, key), f"missing field {key}")
 
     def _tell(self, path: str, message: str) -> None:
-        self.problems.append(Problem(message, path=path or None))
+        self.problems.append(Problem(message, path=path))
 
 
 def is_model(name: str) -> bool:

@@ -1,0 +1,174 @@
+"""Which tests a command is about: SELECT, `-k`, and the tests that failed before.
+
+In two steps, so that a broken eval does not stop the run of another one: `directories` says which evals are worth
+loading, `tests` picks from those that were loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from attrs import frozen
+
+from skillwalker.errors import NothingSelectedError
+from skillwalker.evals import Eval, Test
+from skillwalker.keywords import Keywords
+from skillwalker.text import listed, near, safe
+
+_SEPARATOR = "::"
+_MANY = 5  # names in a message
+
+
+@frozen
+class Selection:
+    """What the user wrote; what is not given selects everything.
+
+    Attributes:
+        cwd: What paths in `select` are relative to.
+        select: Each is an eval's name, `eval::test name`, both with globs, or a path to or inside an eval. An exact
+            name is meant before a path, and a path before a glob: names of tests may hold `*` and `[`.
+        keyword: The expression of `-k`, over the names of tests.
+        failed: (eval, test) pairs.
+    """
+
+    cwd: Path
+    select: tuple[str, ...] = ()
+    keyword: str | None = None
+    failed: frozenset[tuple[str, str]] | None = None
+
+    def directories(self, found: Sequence[Path]) -> tuple[Path, ...]:
+        """The evals of `found` that can hold a selected test, in their order.
+
+        Raises:
+            NothingSelectedError: a SELECT names no eval, or there is none.
+            ConfigurationError: `-k` cannot be read.
+        """
+        self._keywords()  # a mistake in it is told before evals are loaded
+        if not found:
+            raise NothingSelectedError("there is no eval here: no evals/*/tests.json")
+        names = [path.name for path in found]
+        wanted = set() if self.select else set(found)
+        missed = []
+        for word in self.select:
+            targets = _targets(word, found, self.cwd)
+            wanted.update(path for target in targets for path in target.evals)
+            if not targets:
+                missed.append(f"{safe(word)} matches no eval{_nearest(word.partition(_SEPARATOR)[0], names)}")
+        if missed:
+            raise NothingSelectedError("\n".join(missed))
+        return tuple(path for path in found if path in wanted)
+
+    def tests(self, evals: Sequence[Eval]) -> tuple[tuple[Eval, Test], ...]:
+        """The selected tests, each once, in the order of `evals`.
+
+        Raises:
+            NothingSelectedError: some SELECT, `-k` or `failed` matches nothing; names what comes near.
+            ConfigurationError: `-k` cannot be read.
+        """
+        keywords = self._keywords()
+        chosen = self._selected(evals)
+        if keywords:
+            names = [test.name for _, test in chosen]
+            chosen = [pair for pair in chosen if keywords.matches(pair[1].name)]
+            if not chosen:
+                near_names = _nearest(" ".join(keywords.words), names)
+                raise NothingSelectedError(
+                    f"-k {safe(keywords.text)} matches none of {_count(names)}{near_names}"
+                )
+        if self.failed is not None:
+            count = _count(chosen)
+            chosen = [pair for pair in chosen if (pair[0].name, pair[1].name) in self.failed]
+            if not chosen:
+                raise NothingSelectedError(f"none of {count} is among the {len(self.failed)} that failed")
+        return tuple(chosen)
+
+    def _keywords(self) -> Keywords | None:
+        return Keywords.parse(self.keyword) if self.keyword is not None else None
+
+    def _selected(self, evals: Sequence[Eval]) -> list[tuple[Eval, Test]]:
+        pairs = [(eval, test) for eval in evals for test in eval.tests]
+        if not pairs:
+            raise NothingSelectedError("there is no test here")
+        if not self.select:
+            return pairs
+        wanted: set[tuple[str, str]] = set()
+        missed = []
+        for word in self.select:
+            matched = _matching(_targets(word, [eval.directory for eval in evals], self.cwd), pairs)
+            wanted.update(matched)
+            if not matched:
+                names = [f"{eval.name}{_SEPARATOR}{test.name}" for eval, test in pairs]
+                missed.append(f"{safe(word)} matches no test{_nearest(word, names)}")
+        if missed:
+            raise NothingSelectedError("\n".join(missed))
+        return [pair for pair in pairs if (pair[0].name, pair[1].name) in wanted]
+
+
+@frozen
+class _Target:
+    """One reading of a SELECT: these evals, and in them the tests that match; None: all."""
+
+    evals: tuple[Path, ...]
+    test: str | None
+
+
+def _targets(word: str, evals: Sequence[Path], cwd: Path) -> list[_Target]:
+    """Every reading of the best kind (name, path, glob) that meets an eval."""
+    splits = list(_splits(word))
+    for meet in (_named, _reached, _globbed):
+        targets = [_Target(met, test) for left, test in splits if left and (met := meet(left, evals, cwd))]
+        if targets:
+            return targets
+    return []
+
+
+def _splits(word: str) -> Iterator[tuple[str, str | None]]:
+    """The whole as an eval, then a cut at each `::`: both names may hold one."""
+    yield word, None
+    at = word.find(_SEPARATOR)
+    while at >= 0:
+        yield word[:at], word[at + len(_SEPARATOR) :]
+        at = word.find(_SEPARATOR, at + 1)
+
+
+def _named(name: str, evals: Sequence[Path], cwd: Path) -> tuple[Path, ...]:
+    return tuple(path for path in evals if path.name == name)
+
+
+def _reached(written: str, evals: Sequence[Path], cwd: Path) -> tuple[Path, ...]:
+    """The eval that a path leads to or into, or all below it, as for `evals/`."""
+    if "\0" in written or not os.path.lexists(cwd / written):
+        return ()
+    place = Path(os.path.realpath(cwd / written))
+    real = {path: Path(os.path.realpath(path)) for path in evals}
+    return tuple(p for p in evals if place.is_relative_to(real[p]) or real[p].is_relative_to(place))
+
+
+def _globbed(pattern: str, evals: Sequence[Path], cwd: Path) -> tuple[Path, ...]:
+    return tuple(path for path in evals if fnmatchcase(path.name, pattern))
+
+
+def _matching(targets: Sequence[_Target], pairs: Sequence[tuple[Eval, Test]]) -> set[tuple[str, str]]:
+    for target in targets:
+        inside = [(eval.name, test.name) for eval, test in pairs if eval.directory in target.evals]
+        if target.test is None:
+            return set(inside)
+        exact = {pair for pair in inside if pair[1] == target.test}
+        if matched := exact or {pair for pair in inside if fnmatchcase(pair[1], target.test)}:
+            return matched
+    return set()
+
+
+def _count(tests: Collection[object]) -> str:
+    return f"{len(tests)} test{'' if len(tests) == 1 else 's'}"
+
+
+def _nearest(word: str, names: Sequence[str]) -> str:
+    """What `word` may have meant; where nothing comes near, what there is."""
+    unique = sorted(set(names))
+    if found := near(word.strip("*/"), unique):
+        return f"; near: {listed(found)}"
+    return f"; there are: {listed(unique, _MANY)}"
