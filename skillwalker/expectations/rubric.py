@@ -1,7 +1,7 @@
 """Reads a rubric: a markdown file whose list items are the criteria.
 
-An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go on, and
-lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no criteria; a
+An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go on,
+and lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no criteria; a
 criterion keeps the headings above it, since they often say what kind of criterion it is.
 """
 
@@ -53,7 +53,7 @@ def read_rubric(directory: Path, file: str) -> Rubric:
     """The rubric `file` of the eval in `directory`.
 
     Raises:
-        ValueError: it is not there, lies elsewhere, is no UTF-8 or holds no criterion; in words for the author.
+        ValueError: it is not there, lies elsewhere, is no UTF-8 or holds no criterion; for the author.
     """
     path = find_inside(directory, FOLDER, file)
     try:
