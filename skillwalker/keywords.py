@@ -4,8 +4,8 @@
     and_test:   not_test ("and" not_test)*
     not_test:   "not" not_test | "(" expression ")" | word
 
-A word is found anywhere in a name; case does not count. Beside pytest's words, one in quotes may hold anything,
-since names of tests have blanks.
+A word is found anywhere in a name; case does not count. Beside pytest's words, one in quotes may hold
+anything, since names of tests have blanks.
 """
 
 from __future__ import annotations

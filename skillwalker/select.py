@@ -1,12 +1,13 @@
 """Which tests a command is about: SELECT, `-k`, and the tests that failed before.
 
-In two steps, so that a broken eval does not stop the run of another one: `directories` says which evals are worth
-loading, `tests` picks from those that were loaded.
+In two steps, so that a broken eval does not stop the run of another one: `directories` says which evals are
+worth loading, `tests` picks from those that were loaded.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,8 +29,8 @@ class Selection:
 
     Attributes:
         cwd: What paths in `select` are relative to.
-        select: Each is an eval's name, `eval::test name`, both with globs, or a path to or inside an eval. An exact
-            name is meant before a path, and a path before a glob: names of tests may hold `*` and `[`.
+        select: Each is an eval's name, `eval::test name`, both with globs, or a path to or inside an eval. An
+            exact name is meant before a path, and a path before a glob: names of tests may hold `*` and `[`.
         keyword: The expression of `-k`, over the names of tests.
         failed: (eval, test) pairs.
     """
@@ -74,9 +75,8 @@ class Selection:
             names = [test.name for _, test in chosen]
             chosen = [pair for pair in chosen if keywords.matches(pair[1].name)]
             if not chosen:
-                near_names = _nearest(" ".join(keywords.words), names)
                 raise NothingSelectedError(
-                    f"-k {safe(keywords.text)} matches none of {_count(names)}{near_names}"
+                    f"-k {safe(keywords.text)} matches none of {_count(names)}{_nearest_words(keywords, names)}"
                 )
         if self.failed is not None:
             count = _count(chosen)
@@ -89,7 +89,7 @@ class Selection:
         return Keywords.parse(self.keyword) if self.keyword is not None else None
 
     def _selected(self, evals: Sequence[Eval]) -> list[tuple[Eval, Test]]:
-        pairs = [(eval, test) for eval in evals for test in eval.tests]
+        pairs = [(each, test) for each in evals for test in each.tests]
         if not pairs:
             raise NothingSelectedError("there is no test here")
         if not self.select:
@@ -97,10 +97,10 @@ class Selection:
         wanted: set[tuple[str, str]] = set()
         missed = []
         for word in self.select:
-            matched = _matching(_targets(word, [eval.directory for eval in evals], self.cwd), pairs)
+            matched = _matching(_targets(word, [each.directory for each in evals], self.cwd), pairs)
             wanted.update(matched)
             if not matched:
-                names = [f"{eval.name}{_SEPARATOR}{test.name}" for eval, test in pairs]
+                names = [f"{each.name}{_SEPARATOR}{test.name}" for each, test in pairs]
                 missed.append(f"{safe(word)} matches no test{_nearest(word, names)}")
         if missed:
             raise NothingSelectedError("\n".join(missed))
@@ -111,7 +111,7 @@ class Selection:
 class _Target:
     """One reading of a SELECT: these evals, and in them the tests that match; None: all."""
 
-    evals: tuple[Path, ...]
+    evals: frozenset[Path]
     test: str | None
 
 
@@ -119,7 +119,9 @@ def _targets(word: str, evals: Sequence[Path], cwd: Path) -> list[_Target]:
     """Every reading of the best kind (name, path, glob) that meets an eval."""
     splits = list(_splits(word))
     for meet in (_named, _reached, _globbed):
-        targets = [_Target(met, test) for left, test in splits if left and (met := meet(left, evals, cwd))]
+        targets = [
+            _Target(frozenset(met), test) for left, test in splits if left and (met := meet(left, evals, cwd))
+        ]
         if targets:
             return targets
     return []
@@ -153,7 +155,7 @@ def _globbed(pattern: str, evals: Sequence[Path], cwd: Path) -> tuple[Path, ...]
 
 def _matching(targets: Sequence[_Target], pairs: Sequence[tuple[Eval, Test]]) -> set[tuple[str, str]]:
     for target in targets:
-        inside = [(eval.name, test.name) for eval, test in pairs if eval.directory in target.evals]
+        inside = [(each.name, test.name) for each, test in pairs if each.directory in target.evals]
         if target.test is None:
             return set(inside)
         exact = {pair for pair in inside if pair[1] == target.test}
@@ -164,6 +166,16 @@ def _matching(targets: Sequence[_Target], pairs: Sequence[tuple[Eval, Test]]) ->
 
 def _count(tests: Collection[object]) -> str:
     return f"{len(tests)} test{'' if len(tests) == 1 else 's'}"
+
+
+def _nearest_words(keywords: Keywords, names: Sequence[str]) -> str:
+    """For a word that no name holds, words that names do hold."""
+    vocabulary = sorted({word for name in names for word in re.findall(r"[\w-]+", name.casefold())})
+    absent = [
+        word for word in keywords.words if not any(word.casefold() in name.casefold() for name in names)
+    ]
+    found = dict.fromkeys(match for word in absent for match in near(word, vocabulary))
+    return f"; near: {listed(found)}" if found else f"; there are: {listed(names, _MANY)}"
 
 
 def _nearest(word: str, names: Sequence[str]) -> str:
