@@ -17,8 +17,8 @@ from attrs import define, field
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import ExpectationSpec, Test, TestType
-from skillwalker.folders import find_inside, leads_out, path_fault
-from skillwalker.jsonfile import child, decode, read_bytes
+from skillwalker.folders import find_inside, mode_inside, path_fault
+from skillwalker.jsonfile import child, decode
 from skillwalker.text import did_you_mean, has_controls, listed, near, safe
 
 MAX_PROMPT_BYTES = 10_000_000
@@ -45,7 +45,8 @@ class FieldReader:
     directory: Path
     root: Path
     problems: list[Problem] = field(factory=list)
-    _prompts: dict[str, tuple[Path, str]] = field(factory=dict)  # tests often share one
+    _prompts: dict[str, tuple[Path, str]] = field(factory=dict)  # tests often share them
+    _scaffolds: dict[str, Path] = field(factory=dict)
 
     def read(self, value: Any) -> tuple[tuple[str, ...], tuple[Test, ...]]:
         """The plugins (none where one of them is a problem) and whatever could be made of the tests."""
@@ -72,7 +73,7 @@ class FieldReader:
                     self._tell(path, f"names the same directory as {first}")
                 # Whether it is there, and a plugin, is found where plugins are read.
                 with suppress(OSError):
-                    if leads_out(self.root, parts):
+                    if mode_inside(self.root, parts) is None:
                         self._tell(path, f"{safe(name)} is a link that leads out of {safe(self.root.name)}/")
         return tuple(value) if len(self.problems) == before else ()
 
@@ -159,11 +160,13 @@ class FieldReader:
         name = self._string(value, path, "scaffold")
         if name is None:
             return None
-        try:
-            return find_inside(self.directory, "scaffolds", name, "directory")
-        except ValueError as error:
-            self._tell(child(path, "scaffold"), str(error))
-            return None
+        if name not in self._scaffolds:
+            try:
+                self._scaffolds[name] = find_inside(self.directory, "scaffolds", name, "directory")
+            except ValueError as error:
+                self._tell(child(path, "scaffold"), str(error))
+                return None
+        return self._scaffolds[name]
 
     def _expect(self, value: Any, path: str) -> tuple[ExpectationSpec, ...]:
         specs = []
@@ -261,10 +264,13 @@ def _prompt_text(file: Path, shown: str) -> str:
         ValueError: it cannot be read, is too big, blank or not UTF-8.
     """
     try:
-        size = file.stat().st_size
-        if size > MAX_PROMPT_BYTES:
-            raise ValueError(f"{shown} has {size:,} bytes; Claude Code takes at most {MAX_PROMPT_BYTES:,}")
-        text = decode(read_bytes(file))
+        with open(file, "rb") as stream:
+            data = stream.read(MAX_PROMPT_BYTES + 1)
+        if len(data) > MAX_PROMPT_BYTES:
+            raise ValueError(f"{shown} has more than the {MAX_PROMPT_BYTES:,} bytes that Claude Code takes")
+        text = decode(data)
+    except OSError as error:
+        raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
     except ConfigurationError as error:
         raise ValueError(f"{shown} {error.problems[0].message}") from None
     if not text.strip():

@@ -50,10 +50,7 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     parts = [folder, *inner] if folder else inner
     path, shown = base.joinpath(*parts), safe("/".join(parts)) or "."
     try:
-        # Where it leads is asked first: whether something lies outside is not told.
-        if leads_out(base, parts, depth=1 if folder else 0):
-            raise ValueError(f"{shown} is a link that leads out of its folder")
-        mode = os.stat(path).st_mode
+        mode = mode_inside(base, parts, depth=1 if folder else 0)
     except FileNotFoundError:
         if path.is_symlink():
             raise ValueError(f"{shown} is a link that leads nowhere") from None
@@ -64,6 +61,8 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
         raise ValueError(f"{shown} does not exist") from None
     except OSError as error:
         raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
+    if mode is None:
+        raise ValueError(f"{shown} is a link that leads out of its folder")
     if kind == "directory" and not stat.S_ISDIR(mode):
         raise ValueError(f"{shown} is not a directory")
     if kind == "file" and not stat.S_ISREG(mode):
@@ -73,19 +72,24 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     return path
 
 
-def leads_out(base: Path, parts: Sequence[str], depth: int = 0) -> bool:
-    """Whether a link on the way to `base`/`parts` leads out of the folder of its first `depth` parts.
+def mode_inside(base: Path, parts: Sequence[str], depth: int = 0) -> int | None:
+    """The file mode of `base`/`parts`; None where a link on the way leads out of its first `depth` parts.
 
     Raises:
         OSError: the way cannot be followed, as where nothing is there.
     """
+    mode = stat.S_IFDIR
     step = str(base)
     for part in parts:
         step = f"{step}/{part}"
-        if stat.S_ISLNK(os.lstat(step).st_mode):
-            top = Path(os.path.realpath(base), *parts[:depth])
-            return not Path(os.path.realpath(base.joinpath(*parts))).is_relative_to(top)
-    return False  # without a link nothing leads out: far cheaper than `realpath` for every file
+        mode = os.lstat(step).st_mode
+        if stat.S_ISLNK(mode):
+            path = base.joinpath(*parts)
+            # Where it leads is asked first: whether something lies outside is not told.
+            if not Path(os.path.realpath(path)).is_relative_to(Path(os.path.realpath(base), *parts[:depth])):
+                return None
+            return os.stat(path).st_mode
+    return mode  # without a link nothing leads out: far cheaper than `realpath` for every file
 
 
 def _suggestion(folder: Path, name: str, kind: Kind) -> str:

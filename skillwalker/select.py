@@ -75,9 +75,8 @@ class Selection:
             names = [test.name for _, test in chosen]
             chosen = [pair for pair in chosen if keywords.matches(pair[1].name)]
             if not chosen:
-                raise NothingSelectedError(
-                    f"-k {safe(keywords.text)} matches none of {_count(names)}{_nearest_words(keywords, names)}"
-                )
+                hint = _nearest_words(keywords, names)
+                raise NothingSelectedError(f"-k {safe(keywords.text)} matches none of {_count(names)}{hint}")
         if self.failed is not None:
             count = _count(chosen)
             chosen = [pair for pair in chosen if (pair[0].name, pair[1].name) in self.failed]
