@@ -39,7 +39,7 @@ class Names:
         return self.agents.get(raw, raw)
 
     def skill_in(self, directory: str) -> str | None:
-        """The id of the skill that lies in `directory`, a path inside the sandbox; None: it is none of ours."""
+        """The id of the skill that lies in `directory`, a path in the sandbox; None: it is none of ours."""
         parts = [part for part in directory.replace("\\", "/").split("/") if part]
         ends = ("/".join(parts[start:]) for start in range(len(parts)))  # longest first: it says most
         return next((self.directories[end] for end in ends if end in self.directories), None)
