@@ -1,0 +1,234 @@
+"""The gateway's ASGI app: answers like the Messages API, for whoever the connection belongs to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from attrs import define
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from skillwalker.gateway.conversations import Conversations
+from skillwalker.gateway.listing import read_listing
+from skillwalker.gateway.messages import ApiError, Event, encode_event, encode_json
+from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder
+from skillwalker.gateway.traffic import Meter, Record
+
+MAX_BODY_BYTES = 64 << 20
+"""Twice what the API takes (32 MB), so that a body too large is told apart from one that the API refuses."""
+
+_STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
+
+
+class Session:
+    """One caller's side of the app: what its connections share.
+
+    Used on the gateway's loop only, but for `meter`.
+    """
+
+    def __init__(self, caller: Caller, responder: Responder, meter: Meter) -> None:
+        self.caller = caller
+        self.responder = responder
+        self.meter = meter
+        self.conversations = Conversations(caller.purpose)
+        self.running: set[asyncio.Task[bool]] = set()
+
+    async def close(self) -> None:
+        """Ends every answer that is still being given."""
+        running = tuple(self.running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def build_app() -> Router:
+    """Expects `session` and `hang_up` (closes the connection) in the state of each request's scope."""
+    return Router(
+        routes=[
+            Route("/v1/messages", _Messages()),
+            # What Claude Code looks for to see whether anybody is there.
+            Route("/", _here, methods=["GET", "HEAD"]),
+            Route("/api/hello", _here, methods=["GET", "HEAD"]),
+        ],
+        default=_nowhere,
+        redirect_slashes=False,
+    )
+
+
+async def _here(_: Request) -> Response:
+    return Response()
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await _respond(ApiError(404, "not_found_error", "the gateway has only /v1/messages"), send)
+
+
+class _Messages:
+    """POST /v1/messages; a class, as starlette takes a plain function for one of requests and responses."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await _respond(ApiError(405, "invalid_request_error", "only POST is answered here"), send)
+            return
+        session: Session = scope["state"]["session"]
+        try:
+            request = _parsed(await _body(receive))
+        except ApiError as error:
+            await _respond(error, send)
+            return
+        except ConnectionError:
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        work = asyncio.create_task(_answer(session, request, headers, send))
+        gone = asyncio.create_task(_gone(receive))
+        session.running.add(work)
+        work.add_done_callback(session.running.discard)
+        try:
+            done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if work not in done:
+                work.cancel()
+                await asyncio.wait({work})
+            elif work.cancelled() or not work.result():
+                scope["state"]["hang_up"]()
+                await gone  # uvicorn would answer 500 in our place as long as the connection is there
+        finally:
+            gone.cancel()
+
+
+async def _answer(
+    session: Session, request: Mapping[str, Any], headers: Mapping[str, str], send: Send
+) -> bool:
+    """Whether the answer has come to its end; False: the connection is to break off."""
+    place = session.conversations.place(request, headers)
+    listing = read_listing(request) if place.thread.kind == "main" else None
+    record = session.meter.begin(request, place, listing)
+    exchange = Exchange(session.caller, request, headers, place.thread, place.turn, place.attempt)
+    reply = _Reply(session, record, send)
+    try:
+        async with aclosing(session.responder.reply(exchange)) as events:
+            await (reply.stream(events) if request.get("stream") is True else reply.whole(events))
+    except ApiError as error:
+        record.error = (200 if reply.started else error.status, error.type, error.message)
+        await reply.fail(error)
+    except ConnectionDroppedError:
+        record.error = (0, "connection_dropped", "the responder broke the connection off")
+        return False
+    except asyncio.CancelledError:
+        record.cancelled = True
+        raise
+    except Exception as error:
+        record.error = (500, "gateway_error", f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        session.meter.end(record)
+    return True
+
+
+@define
+class _Reply:
+    """One answer on its way out."""
+
+    session: Session
+    record: Record
+    send: Send
+    started: bool = False
+
+    async def stream(self, events: AsyncGenerator[Event, None]) -> None:
+        async for event in events:
+            self._take(event)
+            if not self.started:
+                await self._start()
+            await self._put(encode_event(event))
+        if not self.started:
+            raise ApiError(500, "api_error", "the model's answer is empty")
+        await self._put(b"", more=False)
+
+    async def whole(self, events: AsyncGenerator[Event, None]) -> None:
+        async for event in events:
+            self._take(event)
+        if not self.record.answer.complete:
+            raise ApiError(500, "api_error", "the model's answer has no end")
+        await _send_json(200, {}, self.record.answer.message, self.send)
+        self.session.meter.touch()
+
+    async def fail(self, error: ApiError) -> None:
+        if self.started:
+            await self._put(encode_event(error.body), more=False)
+        else:
+            await _respond(error, self.send)
+        self.session.meter.touch()
+
+    def _take(self, event: Event) -> None:
+        """Everybody who must know of an event before the client does is told."""
+        answer, meter = self.record.answer, self.session.meter
+        answer.add(event)
+        match event:
+            case {"type": "message_start"}:
+                meter.announce(message_id=answer.id)
+            case {"type": "content_block_start", "content_block": {"type": "tool_use", "id": str(id_)}}:
+                meter.announce(tool_use_id=id_)
+            case {"type": "content_block_stop", "index": int(index)}:
+                if (block := answer.block(index)).get("type") == "tool_use":
+                    self.session.conversations.served(self.record.place.thread, block)
+
+    async def _start(self) -> None:
+        self.started = True
+        await self.send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS})
+
+    async def _put(self, data: bytes, *, more: bool = True) -> None:
+        await self.send({"type": "http.response.body", "body": data, "more_body": more})
+        self.session.meter.touch()
+
+
+async def _gone(receive: Receive) -> None:
+    """Ends when the client has left, or the answer is complete."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _respond(error: ApiError, send: Send) -> None:
+    await _send_json(error.status, error.headers, error.body, send)
+
+
+async def _send_json(status: int, headers: Mapping[str, str], value: Any, send: Send) -> None:
+    body = encode_json(value)
+    fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+    encoded = [(name.encode("latin-1"), text.encode("latin-1")) for name, text in fields.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _body(receive: Receive) -> bytes:
+    chunks, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            limit = MAX_BODY_BYTES >> 20
+            headers = {"connection": "close"}
+            raise ApiError(413, "request_too_large", f"the gateway takes at most {limit} MiB", headers)
+        chunks.append(chunk)
+        if not message.get("more_body"):
+            return b"".join(chunks)
+
+
+def _parsed(body: bytes) -> Mapping[str, Any]:
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ApiError(400, "invalid_request_error", "the body is no JSON") from None
+    if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+        raise ApiError(400, "invalid_request_error", "messages: field required")
+    if not isinstance(request.get("model"), str):
+        raise ApiError(400, "invalid_request_error", "model: field required")
+    return request

@@ -1,0 +1,220 @@
+"""The vocabulary of the Messages API: events, errors, and the message that events add up to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from skillwalker.errors import SkillwalkerError
+
+Event = Mapping[str, Any]
+"""One server-sent event as its JSON object; `type` names it."""
+
+ERROR_TYPES: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""The type that the API gives with a status."""
+
+CASSETTE_MISS = "cassette_miss"
+
+_NO_RETRY = {"x-should-retry": "false"}
+_POINTLESS_TO_RETRY = frozenset({401, 403, 404})
+
+
+class ApiError(SkillwalkerError):
+    """An error as the API answers it; it is sent to the client, not shown by the command line."""
+
+    def __init__(
+        self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, type, message, headers)
+        self.status, self.type, self.message = status, type, message
+        retry = _NO_RETRY if status in _POINTLESS_TO_RETRY else {}
+        self.headers: Mapping[str, str] = {**retry, **(headers or {})}
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.type}: {self.message}"
+
+    @property
+    def body(self) -> Event:
+        """Also what the API sends as an event when an answer fails in mid-stream."""
+        return {"type": "error", "error": {"type": self.type, "message": self.message}}
+
+
+def cassette_miss(message: str) -> ApiError:
+    """Nothing is scripted or recorded for a request.
+
+    409, because Claude Code 2.1.332 gives up on it after one request; it sends a 400 or 422 six times.
+    """
+    return ApiError(409, CASSETTE_MISS, message, _NO_RETRY)
+
+
+def encode_json(value: Any) -> bytes:
+    """Compact and pure ASCII, so that a lone surrogate of a model survives."""
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as it goes over the wire."""
+    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode("ascii", "replace"), encode_json(event))
+
+
+def message_events(
+    *,
+    id: str,
+    model: str,
+    content: Sequence[Mapping[str, Any]],
+    stop_reason: str,
+    usage: Mapping[str, int],
+) -> Iterator[Event]:
+    """The events of a whole answer; a tool_use block without an `id` gets one made from the message's."""
+    start: dict[str, Any] = {
+        "id": id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {**usage, "output_tokens": min(1, usage["output_tokens"])},
+    }
+    yield {"type": "message_start", "message": start}
+    for index, block in enumerate(content):
+        empty, deltas = _opened(block, f"toolu_{id.removeprefix('msg_')}{index:02d}")
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {"stop_reason": stop_reason, "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": usage["output_tokens"]}}
+    yield {"type": "message_stop"}
+
+
+def _opened(block: Mapping[str, Any], tool_use_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The block as it starts, and the deltas that fill it."""
+    match block["type"]:
+        case "text":
+            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        case "thinking":
+            signature = block.get("signature", "cmVoZWFyc2Vk")
+            return {"type": "thinking", "thinking": "", "signature": ""}, [
+                {"type": "thinking_delta", "thinking": block["thinking"]},
+                {"type": "signature_delta", "signature": signature},
+            ]
+        case "tool_use":
+            filled = json.dumps(block["input"])
+            empty = {
+                "type": "tool_use",
+                "id": block.get("id", tool_use_id),
+                "name": block["name"],
+                "input": {},
+            }
+            return empty, [{"type": "input_json_delta", "partial_json": filled}]
+    raise ValueError(f"no such content block: {block['type']!r}")
+
+
+@define
+class Aggregate:
+    """The message that events add up to, at any time of the stream.
+
+    Attributes:
+        complete: Whether the last event has come.
+    """
+
+    complete: bool = False
+    _message: dict[str, Any] = field(factory=dict)
+    _blocks: dict[int, dict[str, Any]] = field(factory=dict)
+    _parts: dict[int, list[str]] = field(factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Takes one event; kinds that are not known (such as `ping`) change nothing."""
+        index = event.get("index")
+        match event.get("type"):
+            case "message_start":
+                self._message = dict(_object(event, "message"))
+                self._message["usage"] = dict(_object(self._message, "usage"))
+            case "content_block_start" if isinstance(index, int):
+                self._blocks[index] = dict(_object(event, "content_block"))
+                self._parts[index] = []
+            case "content_block_delta" if index in self._blocks:
+                self._add_delta(self._blocks[index], self._parts[index], _object(event, "delta"))
+            case "message_delta":
+                self._message.update(_object(event, "delta"))
+                self._message.setdefault("usage", {}).update(_object(event, "usage"))
+            case "message_stop":
+                self.complete = True
+
+    @staticmethod
+    def _add_delta(block: dict[str, Any], parts: list[str], delta: Mapping[str, Any]) -> None:
+        match delta:
+            case {"text": str(part)} | {"thinking": str(part)} | {"partial_json": str(part)}:
+                parts.append(part)
+            case {"signature": signature}:
+                block["signature"] = signature
+            case {"citation": citation}:
+                block.setdefault("citations", []).append(citation)
+
+    @property
+    def id(self) -> str | None:
+        return self._message.get("id")
+
+    @property
+    def model(self) -> str | None:
+        return self._message.get("model")
+
+    @property
+    def stop_reason(self) -> str | None:
+        return self._message.get("stop_reason")
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        return self._message.get("usage") or {}
+
+    @property
+    def tool_uses(self) -> list[Mapping[str, Any]]:
+        """The tool_use blocks so far, each with `id`, `name` and as much of `input` as can be read."""
+        return [block for block in self._content() if block.get("type") == "tool_use"]
+
+    def block(self, index: int) -> Mapping[str, Any]:
+        """One content block so far; {} where it has not begun."""
+        if index not in self._blocks:
+            return {}
+        return _closed(self._blocks[index], "".join(self._parts[index]))
+
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """What a request without `stream` is answered with."""
+        return {**self._message, "content": self._content()}
+
+    def _content(self) -> list[dict[str, Any]]:
+        return [dict(self.block(index)) for index in sorted(self._blocks)]
+
+
+def _object(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = holder.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _closed(block: dict[str, Any], text: str) -> dict[str, Any]:
+    match block.get("type"):
+        case "text" | "thinking" as kind:
+            return {**block, kind: block.get(kind, "") + text}
+        case "tool_use" | "server_tool_use" if text:
+            try:
+                return {**block, "input": json.loads(text)}
+            except ValueError:  # cut off in mid-stream
+                return block
+    return block

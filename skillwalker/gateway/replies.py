@@ -1,0 +1,95 @@
+"""What a rehearsed model says, as frozen values; `script` reads them from `rehearsal.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+from skillwalker.gateway.messages import ApiError, cassette_miss
+
+Turn = tuple["Reply", ...]
+"""The replies to one turn: all but the last have `times`."""
+
+
+@frozen
+class Reply:
+    """One entry of a list in the script.
+
+    Attributes:
+        content: Blocks as the API has them; None where the reply never gets that far.
+        usage: As written; what is left out is the rehearsal's choice.
+        path: Its JSON path, for messages.
+    """
+
+    path: str
+    content: tuple[Mapping[str, Any], ...] | None = None
+    usage: Mapping[str, int] = field(factory=dict)
+    stop_reason: str | None = None
+    model: str | None = None
+    passed: tuple[bool, ...] | None = None
+    error: ApiError | None = None
+    fault: Literal["drop", "hang"] | None = None
+    after_events: int = 0
+    times: int | None = None
+    delay_seconds: float = 0.0
+
+
+@frozen
+class TestScript:
+    """What is scripted for one test; None leaves a conversation to the rule.
+
+    Attributes:
+        file: The script's path as shown to the user.
+        agents: Keyed by the agent's full id, or by a forked skill's.
+        trials: Scripts of single trials by their number; what they leave out is taken from here.
+    """
+
+    __test__ = False
+
+    file: str
+    main: tuple[Turn, ...] | None = None
+    agents: Mapping[str, tuple[Turn, ...]] = field(factory=dict)
+    judge: tuple[Turn, ...] | None = None
+    trials: Mapping[int, TestScript] = field(factory=dict)
+
+    def for_trial(self, index: int) -> TestScript:
+        """The script of one trial, with nothing left to override."""
+        own = self.trials.get(index)
+        if own is None:
+            return TestScript(self.file, self.main, self.agents, self.judge)
+        return TestScript(
+            self.file,
+            self.main if own.main is None else own.main,
+            {**self.agents, **own.agents},
+            self.judge if own.judge is None else own.judge,
+        )
+
+    def agent(self, name: str | None) -> tuple[Turn, ...] | None:
+        """The turns of an agent or forked skill by its id, or by a bare name that only one of them has."""
+        if name is None or name in self.agents:
+            return self.agents.get(name or "")
+        owners = [key for key in self.agents if key.rpartition(":")[2] == name]
+        return self.agents[owners[0]] if len(owners) == 1 else None
+
+
+def choose(turns: Sequence[Turn], turn: int, attempt: int, *, whose: str, file: str) -> Reply:
+    """The reply to a request.
+
+    Args:
+        turn: From 0.
+        attempt: From 1.
+        whose: Names the conversation in the message.
+
+    Raises:
+        ApiError: a `cassette_miss`: the script is over.
+    """
+    if turn >= len(turns):
+        count = f"{len(turns)} turn{'s' * (len(turns) != 1)}"
+        raise cassette_miss(f"{file}: {whose} has {count}, and turn {turn + 1} was asked for")
+    for reply in turns[turn]:
+        if reply.times is None or attempt <= reply.times:
+            return reply
+        attempt -= reply.times
+    raise AssertionError("the last reply of a turn has no `times`")

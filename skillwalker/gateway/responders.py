@@ -1,0 +1,63 @@
+"""What a responder is: whatever stands behind the gateway and answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Literal, Protocol
+
+from attrs import field, frozen
+
+from skillwalker.errors import SkillwalkerError
+from skillwalker.gateway.conversations import Thread
+from skillwalker.gateway.messages import Event
+from skillwalker.gateway.replies import TestScript
+
+
+@frozen
+class Caller:
+    """Who speaks over a connection; known from the connection, never from what is said on it.
+
+    Attributes:
+        index: Number of the trial among those of its test, from 1.
+        script: What a rehearsal answers; None leaves it to the rule.
+    """
+
+    trial_id: str
+    purpose: Literal["trial", "judge"]
+    index: int = 1
+    script: TestScript | None = field(default=None, repr=False)
+
+
+@frozen
+class Exchange:
+    """One request and its place among the others of its caller.
+
+    Attributes:
+        headers: Names in lower case.
+        turn: Number of answers of the model that the conversation already holds; of a judge: number of the
+            question among those of its trial. From 0.
+        attempt: How often this turn was asked for, with this request; from 1.
+    """
+
+    caller: Caller
+    request: Mapping[str, Any] = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    thread: Thread
+    turn: int
+    attempt: int
+
+
+class Responder(Protocol):
+    """Answers requests, many at a time, all on the gateway's loop."""
+
+    def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
+        """The events of the answer, as they become known; closed when nobody listens any more.
+
+        Raises:
+            ApiError: before the first event it is the answer; later it goes out as an `error` event.
+            ConnectionDroppedError: the connection shall break off here.
+        """
+
+
+class ConnectionDroppedError(SkillwalkerError):
+    """Raised by a responder whose connection is to break off without an end of the answer."""

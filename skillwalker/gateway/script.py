@@ -1,0 +1,346 @@
+"""Reads and checks `rehearsal.json`, which stands beside a `tests.json`: all problems at once.
+
+    {"tests": {TEST: [REPLY, ...]                          the main conversation
+               TEST: {"main": [REPLY, ...],
+                      "agents": {AGENT or forked SKILL: [REPLY, ...]},
+                      "judge": [{"passed": [true, false]}, ...],
+                      "trials": {"2": [REPLY, ...] or {"main", "agents", "judge"}}}}}
+
+A part that is left out is answered by the rule (`gateway.rule`). `trials` replaces parts for one trial. A
+reply answers one turn; its keys:
+
+    content         a text, or a list of blocks: text, thinking, tool_use
+    usage           input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
+    stop_reason, model
+    passed          of a judge, instead of content: whether each criterion passed, in the rubric's order
+    error           {"status", "type", "message", "headers", "retry_after"} instead of content
+    fault           "drop" breaks the connection off, "hang" leaves it open without an end
+    after_events    the fault, or the error, comes after so many events of `content` (the first are
+                    message_start and content_block_start) instead of before the first byte
+    times           the reply is for the first so many requests of its turn; the next reply in the list
+                    answers the same turn after that
+    delay_seconds   before the first byte
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.gateway.messages import ERROR_TYPES, ApiError
+from skillwalker.gateway.replies import Reply, TestScript, Turn
+from skillwalker.jsonfile import child, load, locate
+from skillwalker.text import did_you_mean, listed, safe
+
+__all__ = ["TestScript", "load_scripts"]
+
+_STOP_REASONS = (
+    "end_turn",
+    "max_tokens",
+    "model_context_window_exceeded",
+    "pause_turn",
+    "refusal",
+    "stop_sequence",
+    "tool_use",
+)
+_USAGE = ("cache_creation_input_tokens", "cache_read_input_tokens", "input_tokens", "output_tokens")
+_REPLY = (
+    "after_events",
+    "content",
+    "delay_seconds",
+    "error",
+    "fault",
+    "model",
+    "stop_reason",
+    "times",
+    "usage",
+)
+_PARTS = ("agents", "judge", "main")
+_BLOCKS: Mapping[str, Mapping[str, type]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str},
+    "tool_use": {"name": str, "input": dict},
+}
+_OPTIONAL: Mapping[str, Mapping[str, type]] = {"thinking": {"signature": str}, "tool_use": {"id": str}}
+_OWN_HEADERS = ("connection", "content-length", "content-type", "transfer-encoding")
+_LONGEST_DELAY_SECONDS = 86_400.0
+
+
+def load_scripts(file: Path, root: Path, tests: Collection[str]) -> Mapping[str, TestScript]:
+    """The scripts of `file` by test.
+
+    Args:
+        tests: The names that `tests.json` beside it knows.
+
+    Raises:
+        ConfigurationError: all that is wrong with the file.
+    """
+    shown = os.path.relpath(file, root) if file.is_relative_to(root) else str(file)
+    try:
+        document = load(file)
+    except ConfigurationError as error:
+        raise ConfigurationError(evolve(problem, file=shown) for problem in error.problems) from None
+    reader = _Reader(shown)
+    scripts = reader.scripts(document.value, tests)
+    if problems := [*document.problems, *reader.problems]:
+        raise ConfigurationError(
+            evolve(problem, file=shown, line=problem.line or locate(document.text, problem.path or ""))
+            for problem in problems
+        )
+    return scripts
+
+
+@define
+class _Reader:
+    """Takes the value apart; a part with a problem is left out, the others are still checked."""
+
+    file: str
+    problems: list[Problem] = field(factory=list)
+
+    def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
+        top = self.object(value, "", ("$schema", "tests"), required=("tests",))
+        found: dict[str, TestScript] = {}
+        for name, script in self.members(top.get("tests", {}), "tests"):
+            path = child("tests", name)
+            if name not in tests:
+                known = f"; tests.json has {listed(tests)}" if tests else ""
+                self.fail(path, f"no such test: {safe(name)}{did_you_mean(name, tests) or known}")
+            found[name] = self.script(script, path, (*_PARTS, "trials"))
+        return found
+
+    def script(self, value: Any, path: str, known: Collection[str]) -> TestScript:
+        if isinstance(value, list):
+            return TestScript(self.file, self.turns(value, path))
+        parts = self.object(value, path, known, instead="a list of replies, or an object")
+        agents = self.members(parts.get("agents", {}), child(path, "agents"))
+        trials: dict[int, TestScript] = {}
+        for number, script in self.members(parts.get("trials", {}), child(path, "trials")):
+            where = child(path, "trials", number)
+            if not (number.isascii() and number.isdigit() and not number.startswith("0")):
+                self.fail(where, f"expected the number of a trial, from 1, got {number!r}")
+                continue
+            if len(number) <= 9:
+                trials[int(number)] = self.script(script, where, _PARTS)
+        return TestScript(
+            self.file,
+            self.turns(parts["main"], child(path, "main")) if "main" in parts else None,
+            {name: self.turns(turns, child(path, "agents", name)) for name, turns in agents},
+            self.turns(parts["judge"], child(path, "judge"), judge=True) if "judge" in parts else None,
+            trials,
+        )
+
+    def turns(self, value: Any, path: str, *, judge: bool = False) -> tuple[Turn, ...]:
+        if not isinstance(value, list):
+            self.fail(path, f"expected a list of replies, got {_kind(value)}")
+            return ()
+        if not value:
+            self.fail(path, "is empty: give a reply, or leave it out for the built-in rule")
+        turns: list[Turn] = []
+        begun: Turn = ()
+        for index, entry in enumerate(value):
+            begun += (self.reply(entry, child(path, index), judge=judge),)
+            if begun[-1].times is None:
+                turns.append(begun)
+                begun = ()
+        if begun:
+            where = child(begun[-1].path, "times")
+            self.fail(where, "nothing follows: add the reply that comes after so many, or leave out times")
+        return tuple(turns)
+
+    def reply(self, value: Any, path: str, *, judge: bool) -> Reply:
+        given = self.object(value, path, (*_REPLY, "passed") if judge else _REPLY)
+        fault = self.one_of(given, path, "fault", ("drop", "hang"))
+        late = self.whole(given, path, "after_events", 1) or 0
+        if isinstance(value, dict):
+            self._check_answer(given, path, judge=judge)
+        return Reply(
+            path,
+            content=self.content(given["content"], child(path, "content")) if "content" in given else None,
+            usage=self.usage(given, path),
+            stop_reason=self.one_of(given, path, "stop_reason", _STOP_REASONS),
+            model=self.text(given, path, "model"),
+            passed=self.passed(given, path),
+            error=self.error(given["error"], child(path, "error")) if "error" in given else None,
+            fault=fault,  # type: ignore[arg-type]
+            after_events=late,
+            times=self.whole(given, path, "times", 1),
+            delay_seconds=self.number(given, path, "delay_seconds", _LONGEST_DELAY_SECONDS) or 0.0,
+        )
+
+    def _check_answer(self, given: Mapping[str, Any], path: str, *, judge: bool) -> None:
+        """Exactly one way to answer, and nothing that it does not use."""
+        breaks = [key for key in ("error", "fault") if key in given]
+        says = [key for key in ("content", "passed") if key in given]
+        if len(breaks) == 2 or len(says) == 2:
+            both = breaks if len(breaks) == 2 else says
+            self.fail(path, f"has both {both[0]} and {both[1]}: leave one out")
+        elif breaks and "after_events" in given and not says:
+            self.fail(path, "after_events needs content: the events that come before")
+        elif breaks and says and "after_events" not in given:
+            what = f"{says[0]} would never be sent: leave it out, or say after_events"
+            self.fail(path, what)
+        elif not breaks and "after_events" in given:
+            self.fail(path, "after_events needs fault or error: what comes after them")
+        elif not breaks and not says:
+            ways = "content, passed, error or fault" if judge else "content, error or fault"
+            self.fail(path, f"answers nothing: give {ways}")
+        for key in ("usage", "stop_reason", "model"):
+            if key in given and not says:
+                self.fail(child(path, key), f"{key} needs content")
+
+    def content(self, value: Any, path: str) -> tuple[Mapping[str, Any], ...]:
+        if isinstance(value, str):
+            return ({"type": "text", "text": value},)
+        if not isinstance(value, list):
+            self.fail(path, f"expected a text or a list of blocks, got {_kind(value)}")
+            return ()
+        return tuple(self.block(block, child(path, index)) for index, block in enumerate(value))
+
+    def block(self, value: Any, path: str) -> Mapping[str, Any]:
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not isinstance(kind, str) or kind not in _BLOCKS:
+            self.object(
+                value, path, ("type", *(value if isinstance(value, dict) else ())), required=("type",)
+            )
+            if isinstance(value, dict) and "type" in value:
+                hint = did_you_mean(str(kind), _BLOCKS)
+                self.fail(child(path, "type"), f"expected one of {listed(_BLOCKS)}, got {kind!r}{hint}")
+            return {}
+        needed, optional = _BLOCKS[kind], _OPTIONAL.get(kind, {})
+        block = self.object(value, path, ("type", *needed, *optional), required=needed)
+        for key, cls in {**needed, **optional}.items():
+            if key in block and not isinstance(block[key], cls):
+                expected = "an object" if cls is dict else "a text"
+                self.fail(child(path, key), f"expected {expected}, got {_kind(block[key])}")
+        return block
+
+    def error(self, value: Any, path: str) -> ApiError:
+        given = self.object(
+            value, path, ("headers", "message", "retry_after", "status", "type"), required=("status",)
+        )
+        status = self.whole(given, path, "status", 400, 599) or 500
+        headers: dict[str, str] = {}
+        for name, text in self.members(given.get("headers", {}), child(path, "headers")):
+            where = child(path, "headers", name)
+            if not isinstance(text, str):
+                self.fail(where, f"expected a text, got {_kind(text)}")
+            elif name.lower() in _OWN_HEADERS:
+                self.fail(where, f"{name} is the gateway's own")
+            elif not (name and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+                self.fail(where, f"is no name of a header: {name!r}")
+            elif not text.isascii() or not text.isprintable():
+                self.fail(where, "a header's value is one line of ASCII text")
+            else:
+                headers[name.lower()] = text.strip()
+        if wait := self.number(given, path, "retry_after", _LONGEST_DELAY_SECONDS):
+            headers["retry-after"] = f"{wait:g}"
+        kind = self.text(given, path, "type") or ERROR_TYPES.get(status, "api_error")
+        message = self.text(given, path, "message") or f"rehearsed error {status}"
+        return ApiError(status, kind, message, headers)
+
+    def passed(self, given: Mapping[str, Any], path: str) -> tuple[bool, ...] | None:
+        if "passed" not in given:
+            return None
+        value, where = given["passed"], child(path, "passed")
+        if not isinstance(value, list) or not value:
+            self.fail(where, "expected a list of true and false, one for each criterion")
+            return ()
+        for index, answer in enumerate(value):
+            if not isinstance(answer, bool):
+                self.fail(child(where, index), f"expected true or false, got {_kind(answer)}")
+        return tuple(value)
+
+    def usage(self, given: Mapping[str, Any], path: str) -> Mapping[str, int]:
+        if "usage" not in given:
+            return {}
+        where = child(path, "usage")
+        usage = self.object(given["usage"], where, _USAGE)
+        counted = {key: self.whole(usage, where, key, 0) for key in _USAGE if key in usage}
+        return {key: count for key, count in counted.items() if count is not None}
+
+    def object(
+        self,
+        value: Any,
+        path: str,
+        known: Collection[str],
+        *,
+        required: Collection[str] = (),
+        instead: str = "an object",
+    ) -> Mapping[str, Any]:
+        """The members that are known; {} where it is no object."""
+        if not isinstance(value, dict):
+            self.fail(path, f"expected {instead}, got {_kind(value)}")
+            return {}
+        for key in value:
+            if key not in known:
+                hint = did_you_mean(key, known) or f"; known are {listed(sorted(known), 12)}"
+                self.fail(child(path, key), f"unknown field {safe(key)}{hint}")
+        for key in required:
+            if key not in value:
+                self.fail(path, f"missing field {key}")
+        return {key: member for key, member in value.items() if key in known}
+
+    def members(self, value: Any, path: str) -> list[tuple[str, Any]]:
+        if isinstance(value, dict):
+            return list(value.items())
+        self.fail(path, f"expected an object, got {_kind(value)}")
+        return []
+
+    def text(self, given: Mapping[str, Any], path: str, key: str) -> str | None:
+        value = given.get(key)
+        if key in given and (not isinstance(value, str) or not value):
+            self.fail(child(path, key), f"expected a text, got {_kind(value)}")
+            return None
+        return value
+
+    def one_of(self, given: Mapping[str, Any], path: str, key: str, options: Collection[str]) -> str | None:
+        value = given.get(key)
+        if key not in given:
+            return None
+        if not isinstance(value, str) or value not in options:
+            hint = did_you_mean(value, options) if isinstance(value, str) else ""
+            self.fail(child(path, key), f"expected one of {listed(options)}, got {value!r}{hint}")
+            return None
+        return value
+
+    def whole(self, given: Mapping[str, Any], path: str, key: str, low: int, high: int = 10**9) -> int | None:
+        value = given.get(key)
+        if key not in given:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            self.fail(child(path, key), f"expected a whole number from {low} to {high:,}, got {_kind(value)}")
+            return None
+        return value
+
+    def number(self, given: Mapping[str, Any], path: str, key: str, high: float) -> float | None:
+        value = given.get(key)
+        if key not in given:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= high:
+            self.fail(child(path, key), f"expected a number from 0 to {high:,g}, got {_kind(value)}")
+            return None
+        return float(value)
+
+    def fail(self, path: str, message: str) -> None:
+        self.problems.append(Problem(message, path=path or None))
+
+
+def _kind(value: Any) -> str:
+    """A value as a message names it."""
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return repr(safe(value, 40))
+    return safe(str(value), 40)

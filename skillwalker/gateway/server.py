@@ -1,0 +1,182 @@
+"""Serves the app on sockets that are handed out in pairs: nothing listens, and each pair has one owner."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import socket
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from skillwalker.gateway.app import Session, build_app
+from skillwalker.gateway.responders import Caller, Responder
+from skillwalker.gateway.traffic import Meter, Traffic
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Caller", "Gateway", "Link", "Traffic"]
+
+_T = TypeVar("_T")
+
+_KEEP_ALIVE_SECONDS = 86_400
+"""Longer than any trial: a connection that the server closes just when the client uses it again would be an
+error that no model made."""
+
+_CLOSE_SECONDS = 10.0
+
+# Only faults of our own are worth a line; what a trial sends is its own matter, and never shown.
+_LOG = logging.getLogger("skillwalker.gateway")
+_LOG.setLevel(logging.ERROR)
+
+
+class Gateway:
+    """One thread with one event loop for all connections of a run.
+
+    Use it as a context manager; leaving it closes every link.
+    """
+
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
+        self._links: set[Link] = set()
+        self._lock = threading.Lock()  # guards _links
+        self._config = Config(
+            build_app(),
+            http=H11Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,  # a client's words about itself count for nothing
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        )
+
+    def __enter__(self) -> Gateway:
+        self._config.load()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_SECONDS)
+
+    def open(self, caller: Caller, log: Path | None = None) -> Link:
+        """A way in for `caller`; `log` is appended to, a line per request."""
+        link = Link(self, caller, Meter(caller.trial_id, log))
+        with self._lock:
+            self._links.add(link)
+        return link
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    def _submit(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _forget(self, link: Link) -> None:
+        with self._lock:
+            self._links.discard(link)
+
+
+class Link:
+    """One caller's way to the gateway. All methods may be called from any thread but the gateway's own."""
+
+    def __init__(self, gateway: Gateway, caller: Caller, meter: Meter) -> None:
+        self.caller = caller
+        self._gateway = gateway
+        self._meter = meter
+        self._session = Session(caller, gateway._responder, meter)
+        self._state = ServerState()
+        self._closed = False
+
+    def __enter__(self) -> Link:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def connect(self) -> socket.socket:
+        """A new connected, blocking socket; its other end speaks HTTP/1.1 and knows it is this caller's.
+
+        Raises:
+            ConnectionRefusedError: the link is closed.
+        """
+        if self._closed:
+            raise ConnectionRefusedError(f"the gateway is closed for {self.caller.trial_id}")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._gateway._submit(self._serve(ours))
+        return theirs
+
+    def traffic(self) -> Traffic:
+        """What went through so far."""
+        return self._meter.snapshot()
+
+    def http_client(self) -> httpx2.Client:
+        """What `anthropic.Anthropic` takes as its `http_client`. The base URL may be any."""
+        from skillwalker.gateway.client import http_client
+
+        return http_client(self.connect)
+
+    def close(self) -> None:
+        """Breaks off what is open; the connections of this caller lead nowhere from now on."""
+        if not self._closed:
+            self._closed = True
+            self._gateway._submit(self._end()).result(_CLOSE_SECONDS)
+            self._gateway._forget(self)
+
+    async def _serve(self, sock: socket.socket) -> None:
+        if self._closed:
+            sock.close()
+            return
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(
+            lambda: _Connection(self._gateway._config, self._state, self), sock
+        )
+
+    async def _end(self) -> None:
+        await self._session.close()
+        for connection in tuple(self._state.connections):
+            connection.transport.abort()
+        if self._state.tasks:
+            await asyncio.wait(tuple(self._state.tasks))
+        self._meter.close()
+
+
+class _Connection(H11Protocol):
+    """uvicorn's protocol, on a socket that belongs to one link."""
+
+    def __init__(self, config: Config, state: ServerState, link: Link) -> None:
+        scope_state = {"session": link._session, "hang_up": self._hang_up}
+        super().__init__(config, state, scope_state, asyncio.get_running_loop())
+        self.logger = _LOG
+        self.access_log = False
+        self._meter = link._meter
+
+    def data_received(self, data: bytes) -> None:
+        self._meter.touch()
+        super().data_received(data)
+
+    def _hang_up(self) -> None:
+        self.transport.close()
