@@ -57,7 +57,7 @@ if mmdebstrap=$(find_mmdebstrap); then
     if [ -e "$work/host/usr/share/keyrings/debian-archive-keyring.gpg" ]; then
         set -- "$@" --keyring="$work/host/usr/share/keyrings/debian-archive-keyring.gpg"
     fi
-    perl "$mmdebstrap" --quiet --variant=apt --format=tar --architectures="$architecture" --include="$packages" "$@" \
+    perl "$mmdebstrap" --variant=apt --format=tar --architectures="$architecture" --include="$packages" "$@" \
         "$suite" "$file" "deb $mirror $suite main" "deb $mirror $suite-updates main" \
         "deb $security $suite-security main" >&2
 elif command -v debootstrap >/dev/null && [ "$(id -u)" = 0 ]; then

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib.util import find_spec
@@ -65,7 +66,7 @@ def endpoints(environment: Mapping[str, str]) -> tuple[Endpoint, ...]:
     if name and name != "default":
         try:
             context = ContextAPI.get_context(name)
-        except Exception as error:  # noqa: BLE001 - the SDK raises bare Exception for a damaged file
+        except Exception as error:  # the SDK raises bare Exception for a damaged file
             raise CannotStartError(f"The Docker context {name!r} cannot be read: {error}") from error
         if context is None or not context.Host:
             raise CannotStartError(
@@ -75,9 +76,7 @@ def endpoints(environment: Mapping[str, str]) -> tuple[Endpoint, ...]:
         source = f"the Docker context {name!r}"
         return (Endpoint(context.Host, source, chosen=True, tls=context.TLSConfig or tls),)
     return tuple(
-        Endpoint(
-            address, "the default socket" if address == DEFAULT_SOCKET else "the user's own socket", False
-        )
+        Endpoint(address, "default socket" if address == DEFAULT_SOCKET else "own socket", chosen=False)
         for address in _sockets(environment)
     )
 
@@ -129,6 +128,7 @@ def reason(error: BaseException) -> str:
 def _advice(failures: list[tuple[Endpoint, Exception]]) -> str:
     endpoint = failures[0][0]
     reasons = {reason(error) for _, error in failures}
+    elsewhere = "or set DOCKER_HOST to an engine elsewhere, such as ssh://user@host"
     if "permission denied" in reasons:
         return (
             "An engine is there, but this user may not use it: `sudo usermod -aG docker $USER`, then log in "
@@ -136,18 +136,17 @@ def _advice(failures: list[tuple[Endpoint, Exception]]) -> str:
         )
     if endpoint.chosen:
         return (
-            f"{endpoint.source[0].upper()}{endpoint.source[1:]} names this engine: start it, or point DOCKER_HOST "
-            "or `docker context use` at one that runs."
+            f"{endpoint.source[0].upper()}{endpoint.source[1:]} names this engine: "
+            "start it, or point DOCKER_HOST or `docker context use` at one that runs."
         )
     if "connection refused" in reasons:
         return (
-            "The engine is installed but not started: `sudo systemctl start docker` (or start Docker Desktop), "
-            "or set DOCKER_HOST to an engine elsewhere, such as ssh://user@host."
+            "The engine is installed but not started: `sudo systemctl start docker` "
+            f"(or start Docker Desktop), {elsewhere}."
         )
     return (
-        "Start Docker Desktop (macOS, Windows), install an engine (`sudo apt-get install docker.io` on Debian and "
-        "Ubuntu), start the one that is installed (`sudo systemctl start docker`), or set DOCKER_HOST to an engine "
-        "elsewhere, such as ssh://user@host."
+        "Start Docker Desktop (macOS, Windows), install an engine (Debian, Ubuntu: `sudo apt-get "
+        f"install docker.io`), start the one that is installed (`sudo systemctl start docker`), {elsewhere}."
     )
 
 
@@ -175,7 +174,11 @@ def _open(endpoint: Endpoint) -> DockerClient:
         "tls": endpoint.tls or False,
         "use_ssh_client": ssh,  # else host keys and ~/.ssh/config do not count
     }
-    # Asked with a client of its own: one that asks while it is being made leaks its connection on a failure.
+    if endpoint.address.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:  # the SDK leaks a socket that cannot be connected
+            probe.settimeout(ANSWER_SECONDS)
+            probe.connect(endpoint.address.removeprefix("unix://"))
+    # Asked with a client of its own: one that asks while it is being made leaks its connection on failure.
     with closing(
         DockerClient(version=MINIMUM_DOCKER_API_VERSION, timeout=ANSWER_SECONDS, **options)
     ) as first:
@@ -185,7 +188,7 @@ def _open(endpoint: Endpoint) -> DockerClient:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and everything nested in it, outermost first: causes, contexts and exceptions among arguments."""
+    """The error and everything nested in it, outermost first; the SDK also nests among arguments."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
