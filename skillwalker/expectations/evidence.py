@@ -60,7 +60,7 @@ def gather(trial: Trial) -> Evidence:
 def fence(kind: str, content: str) -> str:
     """`content` between tags that it cannot contain."""
     content = encodable(content)
-    tag = f"evidence-{hashlib.sha256(f'{kind}\n{content}'.encode()).hexdigest()[:24]}"
+    tag = "evidence-" + hashlib.sha256(f"{kind}\n{content}".encode()).hexdigest()[:24]
     return f'<{tag} kind="{kind}">\n{content}\n</{tag}>'
 
 
@@ -81,7 +81,7 @@ def _text(kind: str, text: str, cuts: list[str]) -> str:
 
 
 def _cut(what: str, text: str, limit: int, cuts: list[str]) -> tuple[str, str]:
-    """The text within the limit, its beginning and end kept, and a line for the prompt that tells of a cut."""
+    """The text within the limit, beginning and end kept, and a line for the prompt that tells of a cut."""
     if len(text) <= limit:
         return text, ""
     end = limit // 3

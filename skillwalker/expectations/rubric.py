@@ -1,8 +1,8 @@
 """Reads a rubric: a markdown file whose list items are the criteria.
 
-An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go on,
-and lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no criteria; a
-criterion keeps the headings above it, since they often say what kind of criterion it is.
+An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go
+on, and lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no
+criteria; a criterion keeps the headings above it, since they often say what kind of criterion it is.
 """
 
 from __future__ import annotations

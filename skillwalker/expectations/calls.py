@@ -1,0 +1,237 @@
+"""Whether a skill or an agent was called: one rule for both, with the varying part passed in.
+
+A call that was seen is a fact in any trial. That there was none is a fact only in a healthy one. A call that
+was made but refused (denied, disabled, wrong input) is neither: it fails an expected call, since nothing ran,
+and it fails an unexpected one, since the description did lead the model to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from skillwalker.evals import Eval, Test, TestType
+from skillwalker.expectations.base import NotObservedError, Trial, Verdict
+from skillwalker.names import Names
+from skillwalker.outcomes import Observation, Outcome
+from skillwalker.plugins import PluginSet, load_plugins
+from skillwalker.text import listed, safe
+
+_CALL_TESTS = {TestType.SKILL_CALL, TestType.AGENT_CALL}
+_ERROR_LIMIT = 200
+
+
+@frozen
+class _Use:
+    """One skill or agent as it was seen.
+
+    Attributes:
+        ran: False where every attempt was refused, None where that was not seen.
+        candidates: The ids that `name` may stand for where it has several owners.
+    """
+
+    name: str
+    ran: bool | None
+    calls: int
+    position: int
+    errors: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+
+
+@frozen
+class _Kind:
+    """What differs between skills and agents."""
+
+    word: str
+    file_field: str
+    file_of: Callable[[Test], str | None]
+    uses: Callable[[Trial], Sequence[_Use]]
+    hidden: Callable[[Trial], bool]
+    canonical: Callable[[Names, str], str]
+    find: Callable[[PluginSet, str], Any]
+
+    def expand(self, value: Any, test: Test) -> Any:
+        """The shorthand: true or false is about the test's own skill or agent."""
+        if not isinstance(value, bool):
+            return value
+        own = self.file_of(test)
+        if own is None:
+            said = str(value).lower()
+            long_form = f'{{"{self.word}": "plugin:{self.word}", "expected": {said}}}'
+            raise ValueError(
+                f"{said} is about the {self.word} of {self.file_field}, and this test has none; "
+                f"add {self.file_field}, or write {long_form}"
+            )
+        return {self.word: own, "expected": value}
+
+    def missing(self, reference: str, evaluation: Eval, test: Test) -> Iterator[str]:
+        own = self.file_of(test)
+        if reference == own:
+            return  # the test's own field is checked with the test
+        plugins = load_plugins(evaluation.root, evaluation.plugins)
+        try:
+            target = self.find(plugins, reference)
+        except LookupError as error:
+            yield f"{self.word}: {error.args[0] if error.args else error}"
+            return
+        if test.type in _CALL_TESTS and (own is None or _id_of(self, plugins, own) != target.id):
+            only = test.skill_file if test.type is TestType.SKILL_CALL else test.agent_file
+            yield f"{self.word}: a {test.type} test holds nothing but {only}, so {reference} cannot be called"
+
+    def check(self, trial: Trial, reference: str, expected: bool) -> Verdict:
+        target = self.canonical(trial.names, reference)
+        uses = self.uses(trial)
+        own = next((use for use in uses if use.name == target), None)
+        if own is not None and own.ran is not False:
+            return self._called(target, own, uses, expected)
+        if own is not None:
+            return self._refused(trial, target, own, expected)
+        what = f"whether {target} was called"
+        trial.require_healthy(what)
+        if doubtful := next((use for use in uses if target in use.candidates), None):
+            owners = " and ".join(doubtful.candidates)
+            return Verdict.of(
+                Observation.NOT_OBSERVED,
+                f"{what} is not known: {doubtful.name} was called, which is the name of {owners}",
+            )
+        if self.hidden(trial):
+            raise NotObservedError(
+                f"{what}: a sub-agent used a {self.word} that the stream does not name, so it", None
+            )
+        called = listed([use.name for use in uses]) or "none"
+        if expected:
+            return Verdict(Outcome.FAILED, f"expected {target} to be called; called: {called}")
+        return Verdict(Outcome.PASSED, f"{target} was not called; called: {called}")
+
+    def _called(self, target: str, use: _Use, uses: Sequence[_Use], expected: bool) -> Verdict:
+        how = f"{_place(use)}{_before(use, uses)}"
+        if use.ran is None:
+            how += ", its result was not seen"
+        if expected:
+            return Verdict(Outcome.PASSED, f"{target} was called ({how})")
+        return Verdict(Outcome.FAILED, f"expected {target} not to be called; it was ({how})")
+
+    def _refused(self, trial: Trial, target: str, use: _Use, expected: bool) -> Verdict:
+        why = safe(use.errors[0], _ERROR_LIMIT) if use.errors else "no reason was given"
+        if not expected:
+            how = f"the model did call it ({_place(use)}) and was refused: {why}"
+            return Verdict(Outcome.FAILED, f"expected {target} not to be called; {how}")
+        trial.require_healthy(f"whether {target} was called again after it was refused ({why})")
+        return Verdict(Outcome.FAILED, f"expected {target} to be called; it was, and was refused: {why}")
+
+
+def _id_of(kind: _Kind, plugins: PluginSet, reference: str) -> str | None:
+    try:
+        return str(kind.find(plugins, reference).id)
+    except LookupError:
+        return None
+
+
+def _place(use: _Use) -> str:
+    where = f"tool call {use.position}" if use.position else "by the prompt itself"
+    return where if use.calls == 1 else f"{where} and {use.calls - 1} more"
+
+
+def _before(use: _Use, uses: Sequence[_Use]) -> str:
+    earlier = [other.name for other in uses if other is not use and other.position < use.position]
+    return f", preceded by {listed(earlier)}" if earlier else ""
+
+
+def _skill_uses(trial: Trial) -> Sequence[_Use]:
+    return [
+        _Use(use.name, use.loaded, use.calls, use.first_position, use.errors, use.candidates)
+        for use in trial.transcript.skills
+    ]
+
+
+def _agent_uses(trial: Trial) -> Sequence[_Use]:
+    """A call of an agent that does not exist is no call of it: nothing of it can have led the model there."""
+    return [
+        _Use(use.name, use.started, use.calls, use.first_position, use.errors)
+        for use in trial.transcript.agents
+        if use.started is not False or not all(_is_unknown_agent(error) for error in use.errors)
+    ]
+
+
+def _is_unknown_agent(error: str) -> bool:
+    return "Agent type '" in error and "' not found" in error
+
+
+_SKILL = _Kind(
+    word="skill",
+    file_field="skillFile",
+    file_of=lambda test: test.skill_file,
+    uses=_skill_uses,
+    hidden=lambda trial: trial.transcript.skills_hidden,
+    canonical=Names.skill,
+    find=PluginSet.skill,
+)
+_AGENT = _Kind(
+    word="agent",
+    file_field="agentFile",
+    file_of=lambda test: test.agent_file,
+    uses=_agent_uses,
+    hidden=lambda trial: False,
+    canonical=Names.agent,
+    find=PluginSet.agent,
+)
+
+
+def _two_parts(_: Any, attribute: Any, value: str) -> None:
+    plugin, colon, name = value.partition(":")
+    if not (plugin and colon and name):
+        raise ValueError(
+            f"'{attribute.name}' must have the form plugin:{attribute.name}, got {safe(value, 60)!r}"
+        )
+
+
+@frozen
+class SkillCall:
+    """The skill was called, or was not.
+
+    Short form, about the skill of the test's `skillFile`: `{"skill-call": true}`.
+
+    Attributes:
+        skill: `plugin:skill`.
+        expected: true if it should be called, false if it should not.
+    """
+
+    skill: str = field(validator=_two_parts)
+    expected: bool
+
+    @classmethod
+    def expand(cls, value: Any, test: Test) -> Any:
+        return _SKILL.expand(value, test)
+
+    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
+        return _SKILL.missing(self.skill, eval, test)
+
+    def check(self, trial: Trial) -> Verdict:
+        return _SKILL.check(trial, self.skill, self.expected)
+
+
+@frozen
+class AgentCall:
+    """The agent was started, or was not; whether it also finished does not matter.
+
+    Short form, about the agent of the test's `agentFile`: `{"agent-call": true}`.
+
+    Attributes:
+        agent: `plugin:agent`.
+        expected: true if it should be started, false if it should not.
+    """
+
+    agent: str = field(validator=_two_parts)
+    expected: bool
+
+    @classmethod
+    def expand(cls, value: Any, test: Test) -> Any:
+        return _AGENT.expand(value, test)
+
+    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
+        return _AGENT.missing(self.agent, eval, test)
+
+    def check(self, trial: Trial) -> Verdict:
+        return _AGENT.check(trial, self.agent, self.expected)
