@@ -103,11 +103,17 @@ class AgentTracker:
         elif run.is_agent or run.started or "agentType" in extra:
             run.started = True
             in_background = result.text.startswith("Async agent launched")
-            if extra.get("status", "completed") == "completed" and not in_background and not run.ended:
-                texts = [text_of([block]) for block in as_list(extra.get("content"))] or [result.text]
-                broken = next((text for text in texts if text.startswith("API Error:")), None)
-                failed = broken is not None and not run.tells_failure
-                run.finish("failed" if failed else "completed", broken)
+            if extra.get("status", "completed") == "completed" and not in_background:
+                self._finished(
+                    run, [text_of([block]) for block in as_list(extra.get("content"))] or [result.text]
+                )
+
+    def _finished(self, run: _Run, texts: list[str]) -> None:
+        broken = next((text for text in texts if text.startswith("API Error:")), None)
+        if broken is not None and not run.tells_failure:
+            run.finish("failed", broken)
+        elif not run.ended:
+            run.finish("completed", None)
 
     def task_started(self, event: Event) -> None:
         """A task that is no skill's fork; only tasks of agents count."""
@@ -134,7 +140,7 @@ class AgentTracker:
         """The notification that whichever task has ended."""
         run = self._runs.get(self._tasks.get(task) or call or "")
         if run is not None:
-            run.finish(status, summary)
+            run.finish(status, summary if status == "failed" else None)
 
     @property
     def open(self) -> bool:

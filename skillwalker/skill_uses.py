@@ -87,7 +87,7 @@ class SkillTracker:
         if extra.get("status") == "forked":
             attempt.via.add("fork")
             answer = as_str(extra.get("result")) or ""
-            if answer.startswith("API Error:") and attempt.error is None:  # told as a success all the same
+            if answer.startswith("API Error:"):  # told as a success all the same
                 attempt.broke(answer)
         if result.is_error or isinstance(result.extra, str) or extra.get("success") is False:
             attempt.broke(result.extra if isinstance(result.extra, str) else result.text)

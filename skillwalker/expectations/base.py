@@ -186,19 +186,28 @@ class Trial:
         return self._workspace
 
     def skill_called(self, skill: str) -> Observation:
-        """Whether the skill `plugin:skill` was invoked at any depth; NO only in a healthy trial."""
-        skill = self.names.skill(skill)
-        return self._seen(any(use.name == skill for use in self.transcript.skills))
+        """Whether the skill `plugin:skill` was invoked and loaded, at any depth.
+
+        NO only in a healthy trial that shows no attempt; of an attempt that was refused or whose end was not
+        seen, `transcript.skills` tells more.
+        """
+        uses = [use for use in self.transcript.skills if skill in (use.name, *use.candidates)]
+        loaded = any(use.loaded for use in uses if use.name == skill)
+        return self._seen(loaded, attempted=bool(uses) or self.transcript.skills_hidden)
 
     def agent_called(self, agent: str) -> Observation:
-        """Whether the agent `plugin:agent` was started at any depth; NO only in a healthy trial."""
-        agent = self.names.agent(agent)
-        return self._seen(any(use.name == agent for use in self.transcript.agents))
+        """Whether the agent `plugin:agent` was called and began to work, at any depth.
 
-    def _seen(self, seen: bool) -> Observation:
+        NO only in a healthy trial that shows no attempt; of one that was refused or that may have been a call
+        of an agent, `transcript.agents` tells more.
+        """
+        uses = [use for use in self.transcript.agents if use.name == agent]
+        return self._seen(any(use.started for use in uses), attempted=bool(uses))
+
+    def _seen(self, seen: bool, *, attempted: bool) -> Observation:
         if seen:
             return Observation.YES
-        return Observation.NO if self.health.healthy else Observation.NOT_OBSERVED
+        return Observation.NO if self.health.healthy and not attempted else Observation.NOT_OBSERVED
 
 
 @runtime_checkable
