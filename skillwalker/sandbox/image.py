@@ -262,8 +262,14 @@ def _checked(client: DockerClient, ref: str) -> ImageInfo:
 def _run_in(client: DockerClient, image: str, ref: str) -> str:
     from docker.errors import APIError
 
+    from skillwalker.sandbox.owner import Owner
+
     container = client.containers.create(
-        image, ["-c", _CHECK], entrypoint="/bin/sh", network_mode="none", labels={"skillwalker.check": ref}
+        image,
+        ["-c", _CHECK],
+        entrypoint="/bin/sh",
+        network_mode="none",
+        labels=Owner.current().labels("image-check"),
     )
     try:
         container.start()

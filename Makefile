@@ -1,0 +1,34 @@
+# Every target prepares what it needs; what is there already costs next to nothing.
+#   make demo   the packaged example in containers, with a rehearsed model: needs no key
+#   make test   all tests (SKILLWALKER_NO_DOCKER=1: those that need containers are skipped)
+#   make lint   format, lint and types        make bench   the measurements in benchmarks/
+.PHONY: demo test lint bench image venv docker clean
+
+VENV := .venv
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+demo: image
+	@$(VENV)/bin/skillwalker demo
+
+test: docker
+	@$(VENV)/bin/python -m pytest
+
+lint: venv
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy --strict
+
+bench: image
+	@for file in benchmarks/bench_*.py; do echo "$$file"; $(VENV)/bin/python "$$file" || exit 1; done
+
+image: docker
+	@$(VENV)/bin/skillwalker image build
+
+venv:
+	@sh .ci/venv $(VENV)
+
+docker: venv
+	@sh .ci/docker $(VENV)
+
+clean:
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,143 @@
+"""`skillwalker doctor`: whether isolated trials can run here, and what to do if not."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal
+
+import typer
+from attrs import frozen
+
+from skillwalker.cli.options import Format, Output
+from skillwalker.errors import CannotStartError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# The oldest engine that the sandbox was tried with.
+OLDEST_ENGINE = (20, 10)
+TRIAL_GIB = 2
+
+
+@frozen
+class Check:
+    """One line of the report; `fail` means that no isolated trial can run."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    message: str
+
+
+def doctor(output: Output = Format.CONSOLE) -> None:
+    """Check this machine, its Docker engine and the sandbox image."""
+    checks = list(examine())
+    if output is Format.JSON:
+        import json
+
+        lines = [{"name": one.name, "status": one.status, "message": one.message} for one in checks]
+        typer.echo(json.dumps({"schema": 1, "checks": lines}))
+    else:
+        width = max(len(one.name) for one in checks)
+        for one in checks:
+            typer.echo(f"{one.status:4}  {one.name:{width}}  {one.message}")
+    if any(one.status == "fail" for one in checks):
+        raise typer.Exit(CannotStartError.exit_code)
+
+
+def examine() -> Iterator[Check]:
+    """All checks that make sense: without an engine, there is nothing to say about its image."""
+    from skillwalker.sandbox.engine import connect
+
+    version = sys.version_info
+    yield Check("python", "ok", f"{platform.python_version()} ({sys.executable})")
+    if sys.platform == "win32":
+        yield Check("system", "warn", "Windows is not tried; WSL 2 is the safer way")
+    assert version >= (3, 11)
+    try:
+        client = connect()
+    except CannotStartError as error:
+        yield Check("engine", "fail", str(error))
+        return
+    with closing(client):
+        yield from _engine(client)
+        yield _image(client)
+        yield from _leftovers(client)
+
+
+def _engine(client: DockerClient) -> Iterator[Check]:
+    facts = client.info()
+    version = str(facts.get("ServerVersion", ""))
+    line = f"{version or 'version not known'} at {client.api.base_url}"
+    if _numbers(version) < OLDEST_ENGINE:
+        wanted = ".".join(map(str, OLDEST_ENGINE))
+        yield Check("engine", "warn", f"{line}; older than {wanted}, with which Skillwalker was tried")
+    else:
+        yield Check("engine", "ok", line)
+
+    gib, cpus = facts.get("MemTotal", 0) / 2**30, facts.get("NCPU", 0)
+    line = f"{gib:.1f} GiB memory, {cpus} CPUs: {max(1, min(cpus, int(gib / TRIAL_GIB)))} trials at a time"
+    if gib < TRIAL_GIB:
+        yield Check("capacity", "warn", f"{line}; a trial may use {TRIAL_GIB} GiB, so give the engine more")
+    else:
+        yield Check("capacity", "ok", line)
+
+    lacking = [
+        name
+        for name, key in (("memory", "MemoryLimit"), ("process", "PidsLimit"))
+        if facts.get(key) is False
+    ]
+    line = f"cgroup v{facts.get('CgroupVersion') or '1'}, driver {facts.get('CgroupDriver', 'not known')}"
+    if lacking:
+        yield Check(
+            "cgroup",
+            "warn",
+            f"{line}; no {' or '.join(lacking)} limits, so that one trial can starve others: "
+            "turn the controllers on (rootless engines: delegate them in systemd)",
+        )
+    else:
+        yield Check("cgroup", "ok", line)
+
+    driver = str(facts.get("Driver", "not known"))
+    if driver == "vfs":
+        yield Check("storage", "warn", "driver vfs copies the whole image for each trial: use overlay2")
+    else:
+        yield Check("storage", "ok", f"driver {driver}, {facts.get('DockerRootDir', 'place not known')}")
+
+
+def _image(client: DockerClient) -> Check:
+    from skillwalker.sandbox.image import find_image, read_inputs
+
+    try:
+        inputs = read_inputs(client)
+    except CannotStartError as error:
+        return Check("image", "fail", str(error))
+    found = find_image(client, inputs.tag)
+    if found is None:
+        return Check(
+            "image",
+            "warn",
+            f"{inputs.tag} is not built yet: `skillwalker image build`, or the first isolated run, does it",
+        )
+    return Check("image", "ok", f"{found.tag}, Claude Code {found.claude_version}")
+
+
+def _leftovers(client: DockerClient) -> Iterator[Check]:
+    """What dead runs left behind; those of live ones are theirs."""
+    from skillwalker.sandbox.owner import survey
+
+    found = survey(client)
+    if not found:
+        yield Check("left-overs", "ok", "none")
+        return
+    yield Check(
+        "left-overs",
+        "warn",
+        f"{len(found)} containers and volumes of runs that are dead or on other hosts: `skillwalker prune`",
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("+")[0].split("-")[0].split(".") if part.isdigit())

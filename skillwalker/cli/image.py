@@ -1,0 +1,113 @@
+"""`skillwalker image`: the image that isolated trials run in."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skillwalker.cli.options import Format, Output
+
+if TYPE_CHECKING:
+    from skillwalker.sandbox.image import ImageInfo, Inputs
+
+app = typer.Typer(help="The image that isolated trials run in.", no_args_is_help=True, rich_markup_mode=None)
+
+CaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca-file",
+        metavar="FILE",
+        help="Certificates (PEM) that the image trusts beside the public ones "
+        "[default: SKILLWALKER_CA_FILE, else those this machine trusts].",
+    ),
+]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REF",
+        help="Build on this image, which is Debian or made from it "
+        "[default: debian:bookworm-slim, else Debian's packages].",
+    ),
+]
+
+
+@app.command()
+def build(
+    ca_file: CaFile = None,
+    base: Base = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Build again, with the packages of today.")
+    ] = False,
+) -> None:
+    """Build the image unless the engine has it; `run` does the same on first use."""
+    from skillwalker.sandbox.engine import connect
+    from skillwalker.sandbox.image import ensure_image
+
+    with closing(connect()) as client:
+        found = ensure_image(client, base=base, ca_file=ca_file, no_cache=no_cache, progress=_tell)
+    typer.echo(f"{found.tag}  Claude Code {found.claude_version}  {_megabytes(found.size)}")
+
+
+@app.command()
+def info(ca_file: CaFile = None, base: Base = None, output: Output = Format.CONSOLE) -> None:
+    """Say which image trials would run in, and what it is made from."""
+    from skillwalker.sandbox.engine import connect
+    from skillwalker.sandbox.image import find_image, read_inputs
+
+    with closing(connect()) as client:
+        inputs = read_inputs(client, base=base, ca_file=ca_file)
+        found = find_image(client, inputs.tag)
+    facts = _facts(inputs, found)
+    if output is Format.JSON:
+        import json
+
+        typer.echo(json.dumps(facts))
+        return
+    typer.echo(f"tag            {inputs.tag}")
+    if found is None:
+        typer.echo("id             not built yet: `skillwalker image build`, or the first isolated run, does it")
+    else:
+        typer.echo(f"id             {found.id}")
+        typer.echo(f"Claude Code    {found.claude_version}")
+        typer.echo(f"size           {_megabytes(found.size)}")
+        typer.echo(f"created        {found.created}")
+        typer.echo(f"built on       {found.base or 'not known'}")
+    for name, value in facts["inputs"].items():
+        typer.echo(f"input          {name}: {'none' if value is None else value}")
+
+
+def _facts(inputs: Inputs, found: ImageInfo | None) -> dict[str, Any]:
+    """What was not observed is None: an image that is not there has no size."""
+    import hashlib
+
+    def digest(data: bytes) -> str:
+        return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+    return {
+        "schema": 1,
+        "tag": inputs.tag,
+        "id": found.id if found else None,
+        "claude_code_version": found.claude_version if found else None,
+        "size_bytes": found.size if found else None,
+        "created": found.created if found else None,
+        "built_on": found.base if found else None,
+        "inputs": {
+            "dockerfile": digest(inputs.dockerfile),
+            "base": inputs.base,
+            "base_script": digest(inputs.base_script),
+            "certificates": digest(inputs.certificates.pem) if inputs.certificates.pem else None,
+            "certificates_source": inputs.certificates.source,
+            "architecture": inputs.architecture,
+        },
+    }
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+def _tell(message: str) -> None:
+    typer.echo(message, err=True)
