@@ -191,6 +191,7 @@ class Trial:
         NO only in a healthy trial that shows no attempt; of an attempt that was refused or whose end was not
         seen, `transcript.skills` tells more.
         """
+        skill = self.names.skill(skill)
         uses = [use for use in self.transcript.skills if skill in (use.name, *use.candidates)]
         loaded = any(use.loaded for use in uses if use.name == skill)
         return self._seen(loaded, attempted=bool(uses) or self.transcript.skills_hidden)
@@ -201,6 +202,7 @@ class Trial:
         NO only in a healthy trial that shows no attempt; of one that was refused or that may have been a call
         of an agent, `transcript.agents` tells more.
         """
+        agent = self.names.agent(agent)
         uses = [use for use in self.transcript.agents if use.name == agent]
         return self._seen(any(use.started for use in uses), attempted=bool(uses))
 
