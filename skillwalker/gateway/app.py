@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
 from typing import Any
 
 from attrs import define
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
 
 from skillwalker.gateway.conversations import Conversations
 from skillwalker.gateway.listing import read_listing
@@ -20,9 +16,15 @@ from skillwalker.gateway.messages import ApiError, Event, encode_event, encode_j
 from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder
 from skillwalker.gateway.traffic import Meter, Record
 
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
 MAX_BODY_BYTES = 64 << 20
 """Twice what the API takes (32 MB), so that a body too large is told apart from one that the API refuses."""
 
+_PROBED = ("/", "/api/hello")  # where Claude Code looks whether anybody is there
 _STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 
 
@@ -47,59 +49,41 @@ class Session:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def build_app() -> Router:
-    """Expects `session` and `hang_up` (closes the connection) in the state of each request's scope."""
-    return Router(
-        routes=[
-            Route("/v1/messages", _Messages()),
-            # What Claude Code looks for to see whether anybody is there.
-            Route("/", _here, methods=["GET", "HEAD"]),
-            Route("/api/hello", _here, methods=["GET", "HEAD"]),
-        ],
-        default=_nowhere,
-        redirect_slashes=False,
-    )
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Expects `session` and `hang_up` (which closes the connection) in the state of the scope."""
+    method, path = scope["method"], scope["path"]
+    if path == "/v1/messages" and method == "POST":
+        await _messages(scope, receive, send)
+    elif path in _PROBED and method in ("GET", "HEAD"):
+        await _send(200, {"content-length": "0"}, b"", send)
+    else:
+        await _respond(ApiError(404, "not_found_error", "the gateway has only POST /v1/messages"), send)
 
 
-async def _here(_: Request) -> Response:
-    return Response()
-
-
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "http":
-        await _respond(ApiError(404, "not_found_error", "the gateway has only /v1/messages"), send)
-
-
-class _Messages:
-    """POST /v1/messages; a class, as starlette takes a plain function for one of requests and responses."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":
-            await _respond(ApiError(405, "invalid_request_error", "only POST is answered here"), send)
-            return
-        session: Session = scope["state"]["session"]
-        try:
-            request = _parsed(await _body(receive))
-        except ApiError as error:
-            await _respond(error, send)
-            return
-        except ConnectionError:
-            return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        work = asyncio.create_task(_answer(session, request, headers, send))
-        gone = asyncio.create_task(_gone(receive))
-        session.running.add(work)
-        work.add_done_callback(session.running.discard)
-        try:
-            done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if work not in done:
-                work.cancel()
-                await asyncio.wait({work})
-            elif work.cancelled() or not work.result():
-                scope["state"]["hang_up"]()
-                await gone  # uvicorn would answer 500 in our place as long as the connection is there
-        finally:
-            gone.cancel()
+async def _messages(scope: Scope, receive: Receive, send: Send) -> None:
+    session: Session = scope["state"]["session"]
+    try:
+        request = _parsed(await _body(receive))
+    except ApiError as error:
+        await _respond(error, send)
+        return
+    except ConnectionError:
+        return
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    work = asyncio.create_task(_answer(session, request, headers, send))
+    gone = asyncio.create_task(_gone(receive))
+    session.running.add(work)
+    work.add_done_callback(session.running.discard)
+    try:
+        done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if work not in done:
+            work.cancel()
+            await asyncio.wait({work})
+        elif work.cancelled() or not work.result():
+            scope["state"]["hang_up"]()
+            await gone  # uvicorn would answer 500 in our place as long as the connection is there
+    finally:
+        gone.cancel()
 
 
 async def _answer(
@@ -199,8 +183,12 @@ async def _respond(error: ApiError, send: Send) -> None:
 
 async def _send_json(status: int, headers: Mapping[str, str], value: Any, send: Send) -> None:
     body = encode_json(value)
-    fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
-    encoded = [(name.encode("latin-1"), text.encode("latin-1")) for name, text in fields.items()]
+    own = {"content-type": "application/json", "content-length": str(len(body))}
+    await _send(status, {**own, **headers}, body, send)
+
+
+async def _send(status: int, headers: Mapping[str, str], body: bytes, send: Send) -> None:
+    encoded = [(name.encode("latin-1"), text.encode("latin-1")) for name, text in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})
 

@@ -106,7 +106,9 @@ class Conversations:
             if self._main is None:
                 self._main = digest
             if digest == self._main:
-                return Thread("main", "main", "main")
+                # A forked skill that was called by a slash command is all there is, and has no header.
+                directory = _skill_directory(texts[:1])
+                return Thread("main", "main", "main", directory, fork=directory is not None)
             if digest not in self._agents:  # older versions send no header
                 call = self._call_for(texts, None)
                 if call is None:

@@ -65,7 +65,7 @@ def _turns(script: TestScript, exchange: Exchange) -> tuple[tuple[Turn, ...] | N
     thread = exchange.thread
     if thread.kind == "judge":
         return script.judge, "judge"
-    if thread.kind == "agent":
+    if thread.kind == "agent" or (thread.fork and script.agent(thread.agent)):
         return script.agent(thread.agent), f"agents.{thread.agent}"
     return script.main, "main"
 

@@ -15,7 +15,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from skillwalker.gateway.app import Session, build_app
+from skillwalker.gateway.app import Session, app
 from skillwalker.gateway.responders import Caller, Responder
 from skillwalker.gateway.traffic import Meter, Traffic
 
@@ -50,7 +50,7 @@ class Gateway:
         self._links: set[Link] = set()
         self._lock = threading.Lock()  # guards _links
         self._config = Config(
-            build_app(),
+            app,
             http=H11Protocol,
             ws="none",
             lifespan="off",
