@@ -85,9 +85,7 @@ def _engine(client: DockerClient) -> Iterator[Check]:
         yield Check("capacity", "ok", line)
 
     lacking = [
-        name
-        for name, key in (("memory", "MemoryLimit"), ("process", "PidsLimit"))
-        if facts.get(key) is False
+        name for name, key in (("memory", "MemoryLimit"), ("process", "PidsLimit")) if facts.get(key) is False
     ]
     line = f"cgroup v{facts.get('CgroupVersion') or '1'}, driver {facts.get('CgroupDriver', 'not known')}"
     if lacking:
@@ -125,18 +123,32 @@ def _image(client: DockerClient) -> Check:
 
 
 def _leftovers(client: DockerClient) -> Iterator[Check]:
-    """What dead runs left behind; those of live ones are theirs."""
-    from skillwalker.sandbox.owner import survey
+    """What dead runs left behind; those of live ones are theirs, and caches and kept containers are meant."""
+    from skillwalker.sandbox.owner import CONTENT, KEPT, OWNER, Owner
 
-    found = survey(client)
-    if not found:
+    filters = {"label": OWNER}
+    items = client.api.containers(all=True, filters=filters)
+    items += client.api.volumes(filters=filters).get("Volumes") or []
+    dead = elsewhere = 0
+    for item in items:
+        labels = item.get("Labels") or {}
+        names = item.get("Names") or [item.get("Name", "")]
+        if CONTENT in labels or names[0].lstrip("/").startswith(KEPT):
+            continue
+        owner = Owner.parse(labels[OWNER])
+        is_dead = owner.is_dead() if owner else None
+        dead += is_dead is True
+        elsewhere += is_dead is None
+    if not dead and not elsewhere:
         yield Check("left-overs", "ok", "none")
-        return
-    yield Check(
-        "left-overs",
-        "warn",
-        f"{len(found)} containers and volumes of runs that are dead or on other hosts: `skillwalker prune`",
-    )
+    if dead:
+        yield Check("left-overs", "warn", f"{dead} of runs that died here: `skillwalker prune` removes them")
+    if elsewhere:
+        yield Check(
+            "left-overs",
+            "warn",
+            f"{elsewhere} of runs on other hosts, dead or not: `skillwalker prune` lists them",
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -68,7 +68,9 @@ def info(ca_file: CaFile = None, base: Base = None, output: Output = Format.CONS
         return
     typer.echo(f"tag            {inputs.tag}")
     if found is None:
-        typer.echo("id             not built yet: `skillwalker image build`, or the first isolated run, does it")
+        typer.echo(
+            "id             not built yet: `skillwalker image build` does it, or the first isolated run"
+        )
     else:
         typer.echo(f"id             {found.id}")
         typer.echo(f"Claude Code    {found.claude_version}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from skillwalker.errors import CannotStartError
+from skillwalker.packaged import packaged
 from skillwalker.sandbox.base_image import BASE_SCRIPT, engine_architecture, find_base, has_image, pull
 from skillwalker.sandbox.building import BuildContext, build, build_lock
 from skillwalker.sandbox.certificates import ExtraCertificates, extra_certificates
@@ -181,12 +182,8 @@ def find_image(client: DockerClient, tag: str) -> ImageInfo | None:
 
 
 def sandbox_dockerfile() -> bytes:
-    """As packaged, or, in a checkout, the one at its top."""
-    package = Path(__file__).parent.parent
-    for directory in (package / "data", package.parent):
-        if (directory / DOCKERFILE).is_file():
-            return (directory / DOCKERFILE).read_bytes()
-    raise CannotStartError(f"{DOCKERFILE} is missing from this installation; install skillwalker again.")
+    """The text of ours."""
+    return packaged(DOCKERFILE).read_bytes()
 
 
 def _build_ours(
