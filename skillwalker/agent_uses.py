@@ -152,13 +152,18 @@ class AgentTracker:
         """How many calls named no agent."""
         return sum(run.name is None for run in self._runs.values())
 
+    @property
+    def hidden(self) -> bool:
+        """Whether an unknown tool may have started an agent: nothing shows that it did, or that it did not."""
+        return any(not run.is_agent and not run.ended and not run.started for run in self._runs.values())
+
     def uses(self) -> tuple[AgentUse, ...]:
         """Every agent that was seen, in the order of the first attempts."""
         by_name: dict[str, list[_Run]] = {}
         for run in self._runs.values():
             if run.completed and run.api_error and not run.tells_failure:
                 run.finish("failed", run.api_error)
-            if run.name is not None:
+            if run.name is not None and (run.is_agent or run.started):
                 by_name.setdefault(self.names.agent(run.name), []).append(run)
         return tuple(
             AgentUse(

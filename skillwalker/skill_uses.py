@@ -63,6 +63,9 @@ class SkillTracker:
 
     names: Names
     nameless: int = field(default=0, init=False)  # calls of the Skill tool that named no skill
+    command_hidden: bool = field(
+        default=False, init=False
+    )  # the prompt may have been a skill's slash command
     _attempts: dict[str, _Attempt] = field(factory=dict, init=False)  # by id of the call, or by how it came
     _forks: dict[str, str] = field(factory=dict, init=False)  # task id -> key of the attempt that it runs
     _threads: set[str | None] = field(factory=set, init=False)  # where the Skill tool was seen
@@ -149,12 +152,15 @@ class SkillTracker:
             asked: Whether the model was asked anything; where it was not, no skill reached it.
         """
         name = prompt[1:].split(maxsplit=1)[0] if prompt[:1] == "/" and prompt[1:2].strip() else ""
-        if name in self.names.skills and not any(
+        if name not in self.names.skills or any(
             "slash" in attempt.via for attempt in self._attempts.values()
         ):
-            error = "Claude Code answered the command itself" if asked is False else None
-            loaded = False if asked is False else None
-            self._attempts[f"/{name}"] = _Attempt(name, None, {"slash"}, loaded=loaded, error=error)
+            return
+        if asked is False:
+            error = "Claude Code answered the command itself"
+            self._attempts[f"/{name}"] = _Attempt(name, None, {"slash"}, loaded=False, error=error)
+        else:
+            self.command_hidden = True
 
     def task_started(self, event: Event) -> bool:
         """Whether the task is the fork of a skill, not an agent."""
@@ -189,7 +195,7 @@ class SkillTracker:
         self._hinted.add(thread)
 
     @property
-    def hidden(self) -> bool:
+    def call_hidden(self) -> bool:
         """Whether a sub-agent used the Skill tool and the stream does not show for what."""
         return bool(self._hinted - self._threads)
 

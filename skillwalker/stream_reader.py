@@ -222,8 +222,10 @@ class StreamReader:
             notes.append(f"the unknown tool {tool} was passed a `subagent_type`: maybe an agent")
         if self.skills.nameless or self.agents.nameless:
             notes.append("a call of the Skill or Agent tool named none")
-        if self.skills.hidden:
+        if self.skills.call_hidden:
             notes.append("a sub-agent used the Skill tool, and the stream does not show for what")
+        if self.skills.command_hidden:
+            notes.append("the prompt begins as a slash command, and the stream does not show whether it ran")
         if self.agents.open or self.skills.open_forks:
             notes.append("a sub-agent began whose end was not seen")
         return tuple(notes)

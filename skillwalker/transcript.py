@@ -43,7 +43,10 @@ class Transcript:
         message_ids: Ids of all answers of models, for the comparison with the gateway.
         tool_use_ids: Ids of all tool calls, likewise.
         background_open: Agents or forks began whose end was not seen.
-        skills_hidden: A sub-agent used the Skill tool, and the stream does not show for what.
+        skills_hidden: A skill may have been used that is not among `skills`: a sub-agent used the Skill tool
+            out of sight, or the prompt begins as a slash command and was not replayed.
+        agents_hidden: An agent may have been used that is not among `agents`: an unknown tool was passed a
+            `subagent_type`.
         not_events: Lines that are no events.
         cut_off: The last line is no event and has no end.
         notes: What a reader of the results should know of the stream.
@@ -67,6 +70,7 @@ class Transcript:
     tool_use_ids: frozenset[str] = field(default=frozenset(), repr=False)
     background_open: bool = False
     skills_hidden: bool = False
+    agents_hidden: bool = False
     not_events: int = 0
     cut_off: bool = False
     notes: tuple[str, ...] = ()
@@ -102,7 +106,8 @@ class Transcript:
             message_ids=frozenset(reader.message_ids),
             tool_use_ids=frozenset(reader.tools.ids),
             background_open=reader.agents.open or reader.skills.open_forks,
-            skills_hidden=reader.skills.hidden,
+            skills_hidden=reader.skills.call_hidden or reader.skills.command_hidden,
+            agents_hidden=reader.agents.hidden,
             not_events=reader.not_events,
             cut_off=reader.cut_off,
             notes=reader.notes(),

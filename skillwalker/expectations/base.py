@@ -199,12 +199,13 @@ class Trial:
     def agent_called(self, agent: str) -> Observation:
         """Whether the agent `plugin:agent` was called and began to work, at any depth.
 
-        NO only in a healthy trial that shows no attempt; of one that was refused or that may have been a call
-        of an agent, `transcript.agents` tells more.
+        NO only in a healthy trial that shows no attempt; of one that was refused, `transcript.agents` tells
+        more.
         """
         agent = self.names.agent(agent)
         uses = [use for use in self.transcript.agents if use.name == agent]
-        return self._seen(any(use.started for use in uses), attempted=bool(uses))
+        started = any(use.started for use in uses)
+        return self._seen(started, attempted=bool(uses) or self.transcript.agents_hidden)
 
     def _seen(self, seen: bool, *, attempted: bool) -> Observation:
         if seen:
