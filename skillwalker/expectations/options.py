@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,7 +37,7 @@ UNKNOWN: Any = Ellipsis
 """The default of an option that is computed from the others."""
 
 _FACTORY: type[Any] = attrs.Factory  # type: ignore[assignment]  # its stub calls the class a function
-_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
+WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
 
 
 class OptionsError(ValueError):
@@ -47,24 +46,6 @@ class OptionsError(ValueError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(problems)
         self.problems = problems
-
-
-@attrs.frozen
-class Option:
-    """One option of a type, as `tests.json` writes it.
-
-    Attributes:
-        type: What the value must be, in words.
-        default: `REQUIRED` where it has none, `UNKNOWN` where it depends on other options.
-    """
-
-    name: str
-    type: str
-    default: Any
-
-    @property
-    def required(self) -> bool:
-        return self.default is REQUIRED
 
 
 def structurer(cls: type[Any]) -> Callable[[Any, str], Any]:
@@ -89,20 +70,7 @@ def structurer(cls: type[Any]) -> Callable[[Any, str], Any]:
     return structure
 
 
-def options(cls: type[Any]) -> tuple[Option, ...]:
-    """The options of a type, in the order of its fields."""
-    hints = typing.get_type_hints(cls)
-    return tuple(
-        Option(name, _in_words(hints.get(field, Any)), default) for field, name, default in _fields(cls)
-    )
-
-
-def shown(value: Any, limit: int = 60) -> str:
-    """A JSON value as it would stand in the file, cut at `limit` characters and safe to print."""
-    return safe(json.dumps(value, ensure_ascii=False, default=repr), limit)
-
-
-def _fields(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
+def fields_of(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
     """(field, name in JSON, default) of each field that the constructor takes."""
     if attrs.has(cls):
         for attribute in attrs.fields(cls):
@@ -120,15 +88,20 @@ def _fields(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
                 yield field.name, field.name, default
 
 
-def _is_class_of_options(cls: Any) -> bool:
+def shown(value: Any, limit: int = 60) -> str:
+    """A JSON value as it would stand in the file, cut at `limit` characters and safe to print."""
+    return safe(json.dumps(value, ensure_ascii=False, default=repr), limit)
+
+
+def is_class_of_options(cls: Any) -> bool:
     return isinstance(cls, type) and (attrs.has(cls) or dataclasses.is_dataclass(cls))
 
 
-def _is_array(cls: Any) -> bool:
+def is_array(cls: Any) -> bool:
     return cls is not str and is_sequence(cls)
 
 
-def _is_choice(cls: Any) -> bool:
+def is_choice(cls: Any) -> bool:
     return typing.get_origin(cls) is typing.Literal
 
 
@@ -139,17 +112,17 @@ def _converter() -> Converter:
         converter.register_structure_hook(cls, _exactly(cls))
     converter.register_structure_hook(float, _number)
     configure_union_passthrough(str | bool | int | float | None, converter)
-    converter.register_structure_hook_factory(_is_array, _array)
+    converter.register_structure_hook_factory(is_array, _array)
     converter.register_structure_hook_factory(is_mapping, _mapping)
-    converter.register_structure_hook_factory(_is_choice, _choice)
-    converter.register_structure_hook_factory(_is_class_of_options, _object)
+    converter.register_structure_hook_factory(is_choice, _choice)
+    converter.register_structure_hook_factory(is_class_of_options, _object)
     return converter
 
 
 def _exactly(cls: type[Any]) -> Callable[[Any, Any], Any]:
     def structure(value: Any, _: Any) -> Any:
         if type(value) is not cls:
-            raise TypeError(f"expected {_WORDS[cls]}, got {shown(value)}")
+            raise TypeError(f"expected {WORDS[cls]}, got {shown(value)}")
         return value
 
     return structure
@@ -179,7 +152,7 @@ def _object(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
         _cattrs_detailed_validation=True,
         _cattrs_use_alias=True,
     )
-    names = ", ".join(name for _, name, _ in _fields(cls))
+    names = ", ".join(name for _, name, _ in fields_of(cls))
     return _only(dict, f"an object with the options {names}" if names else "an empty object", hook)
 
 
@@ -208,7 +181,7 @@ def _only(json_type: type[Any], words: str, hook: Callable[..., Any]) -> Callabl
 
 def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterator[tuple[str, str]]:
     if isinstance(error, ClassValidationError):
-        names = {field: name for field, name, _ in _fields(error.cl)}
+        names = {field: name for field, name, _ in fields_of(error.cl)}
         with_notes, others = error.group_exceptions()
         for inner, note in with_notes:
             name = names.get(note.name, note.name)
@@ -225,7 +198,7 @@ def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterato
         for inner in others:
             yield from _problems(inner, path, None)
     elif isinstance(error, ForbiddenExtraKeysError):
-        known = [name for _, name, _ in _fields(error.cl)]
+        known = [name for _, name, _ in fields_of(error.cl)]
         for key in sorted(error.extra_fields):
             there = ", ".join(known) or "none"
             yield path, f"unknown option {shown(key)}{did_you_mean(key, known)}; there are: {there}"
@@ -237,25 +210,7 @@ def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterato
 
 def _placed_by_validator(message: str, path: str, cls: type[Any] | None) -> tuple[str, str] | None:
     """The field that an attrs validator names at the beginning of its message."""
-    for field, name, _ in _fields(cls) if cls else ():
+    for field, name, _ in fields_of(cls) if cls else ():
         if message.startswith(f"'{field}' "):
             return join(path, name), message.removeprefix(f"'{field}' ")
     return (path, message) if message else None
-
-
-def _in_words(hint: Any) -> str:
-    if hint in _WORDS:
-        return _WORDS[hint]
-    arguments = typing.get_args(hint)
-    origin = typing.get_origin(hint)
-    if _is_choice(hint):
-        return "one of " + ", ".join(map(shown, arguments))
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_in_words(argument) for argument in arguments)
-    if _is_array(hint):
-        return "a list" + (f" of {_in_words(arguments[0])}" if arguments else "")
-    if is_mapping(hint):
-        return "an object"
-    if _is_class_of_options(hint):
-        return "an object with " + ", ".join(name for _, name, _ in _fields(hint))
-    return "any value" if hint is Any else getattr(hint, "__name__", str(hint))

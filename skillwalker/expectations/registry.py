@@ -56,11 +56,6 @@ class LoadedType:
     cls: type[Any]
     structure: Callable[[Any, str], Any]
 
-    @property
-    def summary(self) -> str:
-        """The first line of its description."""
-        return (self.cls.__doc__ or "").strip().partition("\n")[0].strip()
-
 
 @define
 class Registry:
