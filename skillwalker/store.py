@@ -68,6 +68,10 @@ class RunDirectory:
         """
         return _read_object(self.path / "run.json")
 
+    def update(self, more: Mapping[str, Any]) -> None:
+        """Adds to `run.json` what is known only at the end."""
+        write_json(self.path / "run.json", {**self.manifest(), **more})
+
     def trial(self, trial_id: str) -> Path:
         """The directory of a trial; made where it is not there yet."""
         path = self.path / "trials" / trial_id
@@ -126,10 +130,11 @@ class Store:
         return RunDirectory(path)
 
     def ids(self) -> list[str]:
-        """The ids of all runs, oldest first."""
+        """The ids of all runs, oldest first; runs of the same second by when they were written."""
         if not self.runs.is_dir():
             return []
-        return sorted(path.name for path in self.runs.iterdir() if _RUN_ID.fullmatch(path.name))
+        found = [path for path in self.runs.iterdir() if _RUN_ID.fullmatch(path.name)]
+        return [path.name for path in sorted(found, key=lambda path: (path.name[:16], _written(path)))]
 
     def find(self, reference: str) -> RunDirectory:
         """The run that `reference` names: an id, a unique prefix, `last`, `last~1`, or a directory's path.
@@ -153,6 +158,13 @@ class Store:
             raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
         newest = f"; the newest is {known[-1]}" if known else ""
         raise ConfigurationError([f"no run {reference} below {self.runs}{newest}; see `skillwalker list runs`"])
+
+
+def _written(run: Path) -> int:
+    try:
+        return (run / "run.json").stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _read_object(path: Path) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Everything that can be known of evals without starting anything: all problems at once, each with its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.evals import Eval, Test, TestType
+from skillwalker.expectations.registry import Bound, Registry
+from skillwalker.gateway.script import TestScript, load_scripts
+from skillwalker.loading import load_eval, place
+from skillwalker.plugins import Agent, PluginSet, Skill, load_plugins
+
+REHEARSAL_FILE = "rehearsal.json"
+
+
+@frozen
+class CheckedTest:
+    """A test with all it refers to.
+
+    Attributes:
+        skill, agent: What `skillFile` and `agentFile` name; None where the test has none.
+        script: What a rehearsed model answers; None where the built-in rule does.
+    """
+
+    eval: Eval
+    test: Test
+    plugins: PluginSet
+    expectations: tuple[Bound, ...]
+    skill: Skill | None = None
+    agent: Agent | None = None
+    script: TestScript | None = None
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Why expectation types that the test names cannot be loaded; such a test is not run."""
+        return tuple(bound.broken for bound in self.expectations if bound.broken)
+
+
+@frozen
+class Checked:
+    """What checking found; nothing may start while there are problems."""
+
+    tests: tuple[CheckedTest, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Every reason why an installed expectation type cannot be loaded, once."""
+        return tuple(dict.fromkeys(reason for test in self.tests for reason in test.broken))
+
+
+def check_evals(directories: Iterable[Path], root: Path, registry: Registry) -> Checked:
+    """Loads and checks evals; never raises for what their files hold."""
+    tests: list[CheckedTest] = []
+    problems: list[Problem] = []
+    for directory in directories:
+        found = _check_eval(directory, root, registry)
+        tests += found.tests
+        problems += found.problems
+    return Checked(tuple(tests), tuple(problems))
+
+
+def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
+    loaded = load_eval(directory, root)
+    draft = loaded.draft
+    if draft is None:
+        return Checked((), loaded.placed())
+    plugins = load_plugins(root, draft.plugins)
+    problems = [
+        Problem(message, path="plugins" if index is None else f"plugins[{index}]")
+        for index, message in plugins.problems
+    ]
+    scripts, script_problems = _scripts(draft)
+    tests = []
+    for test in draft.tests:
+        checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name))
+        tests.append(checked)
+        problems += found
+    return Checked(tuple(tests), (*loaded.placed(problems), *script_problems))
+
+
+def _check_test(
+    evaluation: Eval, test: Test, plugins: PluginSet, registry: Registry, script: TestScript | None
+) -> tuple[CheckedTest, list[Problem]]:
+    problems: list[Problem] = []
+    setup = Setup(evaluation, test, plugins)
+    expectations = tuple(registry.bind(spec, setup) for spec in test.expect)
+    for bound in expectations:
+        problems += bound.problems
+    skill = agent = None
+    if test.skill_file and test.type is TestType.SKILL_CALL:
+        try:
+            skill = plugins.skill(test.skill_file)
+        except LookupError as error:
+            problems.append(Problem(str(error), path=f"{test.path}.skillFile"))
+    if test.agent_file and test.type in (TestType.AGENT_CALL, TestType.AGENT_PROMPT):
+        try:
+            agent = plugins.agent(test.agent_file)
+        except LookupError as error:
+            problems.append(Problem(str(error), path=f"{test.path}.agentFile"))
+    return CheckedTest(evaluation, test, plugins, expectations, skill, agent, script), problems
+
+
+def _scripts(evaluation: Eval) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:
+    path = evaluation.directory / REHEARSAL_FILE
+    if not os.path.lexists(path):
+        return {}, ()
+    try:
+        return load_scripts(path, evaluation.root, [test.name for test in evaluation.tests]), ()
+    except ConfigurationError as error:
+        return {}, error.problems

@@ -1,0 +1,37 @@
+"""`skillwalker demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillwalker.cli.options import Format, Output
+
+
+def demo(
+    output: Output = Format.CONSOLE,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Put the example there and keep it [default: a temporary place]."),
+    ] = None,
+    image: Annotated[str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own].")] = None,
+) -> None:
+    """Run the packaged example, isolated and rehearsed: needs Docker, no key."""
+    import shutil
+    import tempfile
+
+    from skillwalker.cli.running import carry_out
+    from skillwalker.data import example
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.session import RunRequest
+
+    if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise ConfigurationError([f"--into {into} is there already; name a new directory"])
+    with tempfile.TemporaryDirectory(prefix="skillwalker-demo-") as temporary:
+        root = (into or Path(temporary) / "example").absolute()
+        shutil.copytree(example(), root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".skillwalker"))
+        request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
+        code = carry_out(request, output, stored=into is not None)
+    raise typer.Exit(code)

@@ -1,0 +1,89 @@
+"""`skillwalker list`."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Annotated
+
+import typer
+
+from skillwalker.cli.options import Format, Globals, Output, globals_of
+
+
+class What(enum.StrEnum):
+    """What can be listed."""
+
+    EVALS = "evals"
+    RUNS = "runs"
+
+
+def list_(
+    context: typer.Context,
+    what: Annotated[What, typer.Argument(help="What to list.")] = What.EVALS,
+    output: Output = Format.CONSOLE,
+) -> None:
+    """List evals with their tests, or stored runs."""
+    known = globals_of(context)
+    if what is What.EVALS:
+        _evals(known, output)
+    else:
+        _runs(known, output)
+
+
+def _evals(known: Globals, output: Format) -> None:
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.loading import find_evals, load_eval
+    from skillwalker.text import safe
+
+    root = known.root
+    found = find_evals(root)
+    loaded = [load_eval(directory, root) for directory in found.evals]
+    evals = [one.eval for one in loaded if one.eval]
+    if output is Format.JSON:
+        data = [
+            {"name": each.name, "tests": [{"name": test.name, "type": str(test.type)} for test in each.tests]}
+            for each in evals
+        ]
+        typer.echo(json.dumps({"evals": data}))
+    else:
+        for each in evals:
+            typer.echo(f"{safe(each.name)}  ({len(each.tests)} tests)")
+            for test in each.tests:
+                typer.echo(f"  {safe(test.name)}  ({test.type}, {test.model})")
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    if problems := [problem for one in loaded for problem in one.placed()]:
+        raise ConfigurationError(problems)
+
+
+def _runs(known: Globals, output: Format) -> None:
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.records import load_run
+    from skillwalker.store import Store
+
+    store = Store(known.root_or_here)
+    rows = []
+    for run_id in store.ids():
+        try:
+            run = load_run(store.find(run_id))
+        except ConfigurationError as error:
+            typer.echo(f"note: {error}", err=True)
+            continue
+        rows.append(run)
+    if output is Format.JSON:
+        data = [
+            {
+                "run_id": run.run_id,
+                "outcome": str(run.outcome),
+                "model_source": run.model_source,
+                "tests": len(run.tests),
+            }
+            for run in rows
+        ]
+        typer.echo(json.dumps({"runs": data}))
+        return
+    for run in rows:
+        typer.echo(f"{run.run_id}  {run.outcome}  {len(run.tests)} tests  {run.sandbox}, {run.model_source}")
+    if not rows:
+        typer.echo("no runs yet", err=True)

@@ -1,0 +1,77 @@
+"""Options that more than one command has, and what every command knows."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillwalker.errors import ConfigurationError, NothingSelectedError
+
+
+class Format(enum.StrEnum):
+    """How a result is printed."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+Select = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SELECT]...",
+        help="An eval's name, 'eval::test name' (globs allowed) or a path to or inside an eval. None means all.",
+        show_default=False,
+    ),
+]
+Keyword = Annotated[
+    str | None,
+    typer.Option("-k", metavar="EXPR", help="Only tests whose name fits, as pytest's -k: 'csv and not slow'."),
+]
+Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
+
+
+class Globals:
+    """The options before the command."""
+
+    def __init__(self, root: Path | None, verbose: bool) -> None:
+        self.given_root = root
+        self.verbose = verbose
+
+    @property
+    def root(self) -> Path:
+        """The directory that holds `evals/`.
+
+        Raises:
+            ConfigurationError: `--root` names no directory.
+            NothingSelectedError: no directory upwards holds an eval.
+        """
+        if (found := self._found()) is None:
+            raise NothingSelectedError(
+                f"no evals/*/tests.json in {Path.cwd()} or above it; go to a directory that has one, "
+                "or name it with --root DIR before the command"
+            )
+        return found
+
+    @property
+    def root_or_here(self) -> Path:
+        """As `root`, but the current directory where none holds an eval: stored runs need no evals."""
+        return self._found() or Path.cwd()
+
+    def _found(self) -> Path | None:
+        from skillwalker.loading import find_root
+
+        if self.given_root is None:
+            return find_root(Path.cwd())
+        if not self.given_root.is_dir():
+            raise ConfigurationError([f"--root {self.given_root} is no directory"])
+        return self.given_root.resolve()
+
+
+def globals_of(context: typer.Context) -> Globals:
+    """What the command line said before the command."""
+    found = context.find_root().obj
+    assert isinstance(found, Globals)
+    return found

@@ -1,0 +1,70 @@
+"""`skillwalker run`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from skillwalker.cli.options import Format, Keyword, Output, Select, globals_of
+
+
+def run(
+    context: typer.Context,
+    select: Select = None,
+    keyword: Keyword = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass in the last run.")] = False,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="One fresh Docker container per trial, without network.")
+    ] = False,
+    trials: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help='Trials of every test; beats "trials" in tests.json.')
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what the engine can hold]."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="Model for all tests: opus, sonnet, haiku or claude-...")
+    ] = None,
+    judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Answers come from rehearsal.json or a simple rule, not from a model.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Limit of one trial.")] = 600.0,
+    background: Annotated[
+        bool, typer.Option("--background", help="Let agents and commands run in the background, as for users.")
+    ] = False,
+    output: Output = Format.CONSOLE,
+    allow_unmeasured: Annotated[
+        int, typer.Option(min=0, metavar="N", help="So many unmeasured tests are no reason for exit code 6.")
+    ] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, start nothing.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the trials' containers for a look.")] = False,
+    image: Annotated[
+        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
+    ] = None,
+) -> None:
+    """Run evals: one sandbox per trial, a verdict per expectation."""
+    from skillwalker.cli.running import carry_out
+    from skillwalker.session import RunRequest
+
+    known = globals_of(context)
+    request = RunRequest(
+        root=known.root,
+        select=tuple(select or ()),
+        keyword=keyword,
+        failed=failed,
+        isolated=isolated,
+        rehearse=rehearse,
+        trials=trials,
+        jobs=jobs,
+        model=model,
+        judge_model=judge_model,
+        timeout_seconds=timeout,
+        background=background,
+        allow_unmeasured=allow_unmeasured,
+        keep=keep,
+        image=image,
+    )
+    raise typer.Exit(carry_out(request, output, dry_run=dry_run, verbose=known.verbose))

@@ -1,0 +1,94 @@
+"""What `run` and `demo` share: carries a request out and prints what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import typer
+
+from skillwalker.cli.options import Format
+from skillwalker.records import run_object
+from skillwalker.reports.console import Paint, banner, plain, run_report
+from skillwalker.reports.live import LiveProgress, PlainProgress
+from skillwalker.session import Prepared, RunRequest, prepare, require_startable
+from skillwalker.session import run as run_session
+
+
+def carry_out(request: RunRequest, output: Format, *, dry_run: bool = False) -> int:
+    """Prepares, runs and reports; returns the exit code."""
+    prepared = prepare(request)
+    if dry_run:
+        typer.echo(_plan_as_json(prepared) if output is Format.JSON else _plan_as_text(prepared))
+        return 0
+    require_startable(request)
+    note = banner("rehearsal")
+    if note:
+        typer.echo(note, err=True)
+    for notice in prepared.notices:
+        typer.echo(f"note: {notice}", err=True)
+    with _progress(prepared.trials) as progress:
+        result = run_session(prepared, progress, progress.say)
+    if note:
+        typer.echo(note, err=True)
+    if output is Format.JSON:
+        typer.echo(json.dumps(run_object(result)))
+    else:
+        typer.echo(run_report(result, paint(sys.stdout.isatty())))
+    return result.exit_code
+
+
+def paint(terminal: bool) -> Paint:
+    """Colours for a terminal, unless NO_COLOR or TERM=dumb says otherwise."""
+    if not terminal or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return plain
+
+    def coloured(text: str, style: str) -> str:
+        if style in ("bold", "dim"):
+            return typer.style(text, bold=style == "bold", dim=style == "dim")
+        return typer.style(text, fg=style)
+
+    return coloured
+
+
+def _progress(total: int) -> LiveProgress | PlainProgress:
+    still = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
+    if sys.stderr.isatty() and not still:
+        return LiveProgress(sys.stderr, total)
+    return PlainProgress(sys.stderr, total)
+
+
+def _plan_as_text(prepared: Prepared) -> str:
+    lines = [f"note: {notice}" for notice in prepared.notices]
+    for test in prepared.tests:
+        one = test.checked
+        scripted = "scripted" if one.script else "by the rule"
+        lines.append(
+            f"{one.eval.name}::{one.test.name}  ({one.test.type}, {test.model}, "
+            f"{test.trials} trial{'' if test.trials == 1 else 's'}, "
+            f"{len(one.expectations)} expectations; rehearsed {scripted})"
+        )
+    request = prepared.request
+    lines += [
+        f"{len(prepared.tests)} tests, {prepared.trials} trials, cost unknown; nothing was started",
+        f"root {request.root}; timeout {request.timeout_seconds:g} s; "
+        f"jobs {request.jobs or 'as many as the engine can hold'}; image {request.image or 'our own'}; "
+        f"background tasks {'on' if request.background else 'off'}",
+    ]
+    return "\n".join(lines)
+
+
+def _plan_as_json(prepared: Prepared) -> str:
+    tests = [
+        {
+            "eval": test.checked.eval.name,
+            "name": test.checked.test.name,
+            "type": str(test.checked.test.type),
+            "model": test.model,
+            "trials": test.trials,
+            "need": test.need,
+        }
+        for test in prepared.tests
+    ]
+    return json.dumps({"tests": tests, "trials": prepared.trials, "cost_usd": None, "notes": prepared.notices})

@@ -1,0 +1,34 @@
+"""`skillwalker validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from skillwalker.cli.options import Format, Keyword, Output, Select, globals_of
+
+
+def validate(
+    context: typer.Context, select: Select = None, keyword: Keyword = None, output: Output = Format.CONSOLE
+) -> None:
+    """Check everything that can be known without starting anything."""
+    from skillwalker.errors import ConfigurationError, Problem
+    from skillwalker.select import Selection
+    from skillwalker.session import check
+
+    root = globals_of(context).root
+    checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
+    for note in (*notes, *checked.notices):
+        typer.echo(f"note: {note}", err=True)
+    problems = (*checked.problems, *map(Problem, checked.broken))
+    if problems:
+        raise ConfigurationError(problems)
+    evals = len({one.eval.name for one in checked.tests})
+    tests = len(checked.tests)
+    if output is Format.JSON:
+        import json
+
+        typer.echo(json.dumps({"problems": [], "evals": evals, "tests": tests}))
+    else:
+        typer.echo(f"{tests} tests in {evals} evals are valid")

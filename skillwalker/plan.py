@@ -1,0 +1,131 @@
+"""From checked tests to what will be executed: models, trials, trees to mount, and hashes of all inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from skillwalker.checks import CheckedTest
+from skillwalker.evals import TestType, trial_id
+from skillwalker.isolate import one_agent_plugin, one_skill_plugin
+from skillwalker.results import TestResult, TrialResult, trials_needed
+from skillwalker.store import RunDirectory
+from skillwalker.tree import Tree
+from skillwalker.worker import Settings, TrialJob
+
+
+@frozen
+class PlannedTest:
+    """One test of a run.
+
+    Attributes:
+        need: How many of `trials` must pass.
+        plugins: What is mounted: the eval's plugins, or one temporary plugin.
+    """
+
+    checked: CheckedTest
+    model: str
+    trials: int
+    need: int
+    plugins: tuple[tuple[str, Tree], ...]
+    scaffold: Tree | None
+
+    def trial_ids(self) -> list[str]:
+        """The ids of its trials, the first trial first."""
+        eval_name, test_name = self.checked.eval.name, self.checked.test.name
+        return [trial_id(eval_name, test_name, "main", index + 1) for index in range(self.trials)]
+
+    def result(self, trials: tuple[TrialResult, ...]) -> TestResult:
+        """The test's result with the trials that there are."""
+        return TestResult(
+            eval=self.checked.eval.name,
+            name=self.checked.test.name,
+            type=str(self.checked.test.type),
+            model=self.model,
+            planned=self.trials,
+            need=self.need,
+            trials=trials,
+        )
+
+    def inputs(self) -> dict[str, Any]:
+        """Hashes of everything that a trial's course depends on, for `run.json`."""
+        test = self.checked.test
+        return {
+            "prompt": _sha256(test.prompt.encode("utf-8", "surrogatepass")),
+            "expect": _sha256(json.dumps([[s.type, s.value] for s in test.expect], sort_keys=True).encode()),
+            "plugins": {name: tree.digest for name, tree in self.plugins},
+            "scaffold": self.scaffold.digest if self.scaffold else None,
+            "script": self.checked.script.digest if self.checked.script else None,
+        }
+
+
+def plan(
+    tests: Iterable[CheckedTest], *, model: str | None = None, trials: int | None = None
+) -> tuple[PlannedTest, ...]:
+    """What a run of `tests` consists of; reads plugins and scaffolds, each only once.
+
+    Args:
+        model, trials: Beat what the tests say.
+    """
+    scaffolds: dict[Any, Tree] = {}
+    planned = []
+    for checked in tests:
+        test = checked.test
+        count = trials or test.trials
+        scaffold = None
+        if test.scaffold:
+            if test.scaffold not in scaffolds:
+                scaffolds[test.scaffold] = Tree.of_directory(test.scaffold, root=test.scaffold)
+            scaffold = scaffolds[test.scaffold]
+        planned.append(
+            PlannedTest(
+                checked=checked,
+                model=model or test.model,
+                trials=count,
+                need=trials_needed(count, test.pass_rate),
+                plugins=_plugins(checked),
+                scaffold=scaffold,
+            )
+        )
+    return tuple(planned)
+
+
+def jobs(planned: Iterable[PlannedTest], run: RunDirectory, settings: Settings) -> list[TrialJob]:
+    """One job a trial; the first trial of every test comes before the second of any."""
+    found = [
+        (
+            index,
+            TrialJob(
+                run=run,
+                id=trial,
+                index=index + 1,
+                checked=one.checked,
+                model=one.model,
+                plugins=one.plugins,
+                scaffold=one.scaffold,
+                names=one.checked.plugins.names,
+                agent_id=one.checked.agent.id if one.checked.agent else None,
+                settings=settings,
+            ),
+        )
+        for one in planned
+        if not one.checked.broken
+        for index, trial in enumerate(one.trial_ids())
+    ]
+    return [job for _, job in sorted(found, key=lambda pair: pair[0])]  # stable: tests keep their order
+
+
+def _plugins(checked: CheckedTest) -> tuple[tuple[str, Tree], ...]:
+    if checked.test.type is TestType.SKILL_CALL and checked.skill:
+        return (one_skill_plugin(checked.skill),)
+    if checked.test.type is TestType.AGENT_CALL and checked.agent:
+        return (one_agent_plugin(checked.agent),)
+    return checked.plugins.trees()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,228 @@
+"""One call of `skillwalker run` as a library: from what was asked to a finished run."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from skillwalker import __version__
+from skillwalker.checks import Checked, check_evals
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.expectations.registry import Registry
+from skillwalker.judging import is_model
+from skillwalker.loading import find_evals
+from skillwalker.outcomes import Outcome
+from skillwalker.plan import PlannedTest, plan
+from skillwalker.records import SCHEMA, load_run, planned_object
+from skillwalker.results import RunResult
+from skillwalker.sandbox.base import Limits
+from skillwalker.select import Selection
+from skillwalker.store import Store, new_run_id
+from skillwalker.worker import Listener, Settings, Worker, installed
+
+
+@frozen
+class RunRequest:
+    """What a run was asked to be.
+
+    Attributes:
+        cwd: What paths in `select` are relative to.
+        select: Names, globs and paths; none means all.
+        keyword: An expression over test names, as pytest's `-k`.
+        failed: Only tests that did not pass in the last run.
+        trials, model, judge_model: Beat what the tests say.
+        jobs: Trials at a time; None means what the engine can hold.
+        timeout_seconds: Limit of one trial.
+    """
+
+    root: Path
+    cwd: Path
+    select: tuple[str, ...] = ()
+    keyword: str | None = None
+    failed: bool = False
+    isolated: bool = False
+    rehearse: bool = False
+    trials: int | None = None
+    jobs: int | None = None
+    model: str | None = None
+    judge_model: str | None = None
+    timeout_seconds: float = 600.0
+    background: bool = False
+    allow_unmeasured: int = 0
+    keep: bool = False
+    image: str | None = None
+    limits: Limits = Limits()
+
+
+@frozen
+class Prepared:
+    """A request whose tests are found, checked and planned.
+
+    Attributes:
+        notices: What a user should know before the start, a sentence each.
+    """
+
+    request: RunRequest
+    tests: tuple[PlannedTest, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def trials(self) -> int:
+        return sum(test.trials for test in self.tests)
+
+
+def check(selection: Selection, root: Path) -> tuple[Checked, tuple[str, ...]]:
+    """The selected tests, checked, and notes on what else lies in `evals/`; problems are in the answer.
+
+    Raises:
+        NothingSelectedError: there is no eval, or a part of the selection matches nothing.
+    """
+    found = find_evals(root)
+    registry = Registry.scan()
+    checked = check_evals(selection.directories(found.evals), root, registry)
+    notes = (*found.notes, *registry.problems)
+    if checked.problems:
+        return checked, notes  # what cannot be read cannot be selected from
+    evals = tuple({id(test.eval): test.eval for test in checked.tests}.values())
+    chosen = {(each.name, test.name) for each, test in selection.tests(evals)}
+    tests = tuple(one for one in checked.tests if (one.eval.name, one.test.name) in chosen)
+    return evolve(checked, tests=tests), notes
+
+
+def prepare(request: RunRequest) -> Prepared:
+    """Finds, checks and plans; starts nothing.
+
+    Raises:
+        ConfigurationError: with every problem of the selected evals and of the request.
+        NothingSelectedError: the selection or a part of it matches nothing.
+    """
+    problems = [
+        Problem(f"{option} must be opus, sonnet, haiku or a full claude-... name, not {model}")
+        for option, model in (("--model", request.model), ("--judge-model", request.judge_model))
+        if model is not None and not is_model(model)
+    ]
+    selection = Selection(request.cwd, request.select, request.keyword, _failed_before(request))
+    checked, notes = check(selection, request.root)
+    if problems or checked.problems:
+        raise ConfigurationError([*problems, *checked.problems])
+    planned = plan(checked.tests, model=request.model, trials=request.trials)
+    notices = dict.fromkeys([*notes, *checked.notices, *checked.broken])
+    return Prepared(request, planned, tuple(notices))
+
+
+def require_startable(request: RunRequest) -> None:
+    """Tells of everything in a request that this version cannot start.
+
+    Raises:
+        ConfigurationError
+    """
+    problems = []
+    if not request.isolated:
+        problems.append(
+            Problem("this version runs trials in Docker containers only; add --isolated to the command")
+        )
+    if not request.rehearse:
+        problems.append(
+            Problem(
+                "there is no model to answer: this version has rehearsed models only; add --rehearse, and "
+                "answers come from rehearsal.json beside tests.json, or from a simple rule"
+            )
+        )
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None]) -> RunResult:
+    """Runs what was prepared and keeps everything below the root's `.skillwalker`.
+
+    Args:
+        progress: Is told what happens before the first trial, in words.
+
+    Raises:
+        CannotStartError: no engine, or no usable image.
+        ConfigurationError: see `require_startable`.
+    """
+    request = prepared.request
+    require_startable(request)
+    # From here on it costs: these import Docker's SDK and an HTTP server.
+    from skillwalker.gateway.rehearsal import RehearsalResponder
+    from skillwalker.gateway.server import Gateway
+    from skillwalker.runner import run_plan
+    from skillwalker.sandbox.docker import DockerSandbox
+    from skillwalker.sandbox.engine import connect
+    from skillwalker.sandbox.image import ensure_image
+    from skillwalker.sandbox.owner import Owner, reap
+    from skillwalker.supervisor import Supervisor
+
+    run_id = new_run_id(datetime.now(UTC))
+    with ExitStack() as stack:
+        client = connect()
+        stack.callback(client.close)
+        image = ensure_image(client, ref=request.image, on_progress=progress)
+        owner = Owner.current()
+        for line in reap(client, owner).lines():
+            progress(line)
+        sandbox = stack.enter_context(DockerSandbox.open(client, image.id, owner, run_id))
+        jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
+        settings = Settings(
+            timeout_seconds=request.timeout_seconds,
+            limits=request.limits,
+            background=request.background,
+            keep=request.keep,
+            judge_model=request.judge_model,
+            claude_code_version=image.claude_version,
+        )
+        manifest = _manifest(prepared, run_id, sandbox.name, image.id, image.claude_version, jobs)
+        directory = Store(request.root).create(run_id, manifest)
+        gateway = stack.enter_context(Gateway(RehearsalResponder()))
+        supervisor = stack.enter_context(Supervisor())
+        stack.enter_context(installed(run_id, Worker(sandbox, gateway, supervisor, listener)))
+        executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
+        ran = run_plan(prepared.tests, directory, settings, executor, supervisor)
+    directory.update({"duration_ms": ran.duration_ms, "interrupted": ran.interrupted})
+    return RunResult(
+        run_id=run_id,
+        sandbox=sandbox.name,
+        model_source="rehearsal",
+        tests=ran.tests,
+        duration_ms=ran.duration_ms,
+        claude_code_version=image.claude_version,
+        image=image.id,
+        allow_unmeasured=request.allow_unmeasured,
+        interrupted=ran.interrupted,
+    )
+
+
+def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:
+    """The (eval, test) pairs that did not pass in the last run; None where nobody asked."""
+    if not request.failed:
+        return None
+    last = load_run(Store(request.root).find("last"))
+    return frozenset((test.eval, test.name) for test in last.tests if test.outcome is not Outcome.PASSED)
+
+
+def _manifest(
+    prepared: Prepared, run_id: str, sandbox: str, image: str, claude_code_version: str | None, jobs: int
+) -> dict[str, Any]:
+    request = prepared.request
+    options = asdict(request, filter=lambda attribute, _: attribute.name not in ("root", "cwd"))
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "skillwalker": __version__,
+        "python": platform.python_version(),
+        "sandbox": sandbox,
+        "model_source": "rehearsal",
+        "claude_code_version": claude_code_version,
+        "image": image,
+        "options": {**options, "jobs": jobs},
+        "tests": [{**planned_object(test.result(())), "inputs": test.inputs()} for test in prepared.tests],
+    }
+

@@ -1,0 +1,287 @@
+"""Executes one trial: sandbox, stream, health, verdicts, files. What goes in and out pickles.
+
+A job names its run; the services it needs (sandbox, gateway, supervisor) are this process's own, installed
+by whoever runs here. So a job can be handed to any executor whose workers install theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from attrs import evolve, frozen
+
+from skillwalker import claude_code
+from skillwalker.checks import CheckedTest
+from skillwalker.errors import SandboxError, SkillwalkerError
+from skillwalker.evals import TestType
+from skillwalker.expectations.base import Health, Judge, Services, Trial
+from skillwalker.expectations.registry import judge_trial
+from skillwalker.gateway.server import Caller, Gateway, Link
+from skillwalker.health import Stopped, assess
+from skillwalker.names import Names
+from skillwalker.outcomes import Reason
+from skillwalker.progress import Progress
+from skillwalker.results import Judged, TrialResult, trial_outcome
+from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
+from skillwalker.store import RunDirectory
+from skillwalker.supervisor import Supervisor, Watched
+from skillwalker.transcript import Transcript
+from skillwalker.tree import Tree
+from skillwalker.workspace import Workspace
+
+STDERR_KEPT = 1 << 20
+"""Bytes of stderr kept per trial; more is a program that repeats itself."""
+
+
+class Listener(Protocol):
+    """Is told what happens; called from many threads."""
+
+    def started(self, trial_id: str, test: CheckedTest, index: int) -> None: ...
+    def doing(self, trial_id: str, text: str) -> None: ...
+    def ended(self, test: CheckedTest, result: TrialResult) -> None: ...
+
+
+@frozen
+class Settings:
+    """What holds for every trial of a run."""
+
+    timeout_seconds: float = 600.0
+    limits: Limits = Limits()
+    background: bool = False
+    keep: bool = False
+    judge_model: str | None = None
+    claude_code_version: str | None = None
+    costs: bool = False  # whether what Claude Code counts as cost was really spent
+
+
+@frozen
+class TrialJob:
+    """One trial to execute.
+
+    Attributes:
+        plugins: What is mounted: the eval's plugins, or the one temporary plugin.
+        agent_id: The full id of the test's agent.
+    """
+
+    run: RunDirectory
+    id: str
+    index: int
+    checked: CheckedTest
+    model: str
+    plugins: tuple[tuple[str, Tree], ...]
+    scaffold: Tree | None
+    names: Names
+    agent_id: str | None
+    settings: Settings
+
+
+@frozen
+class Worker:
+    """The services of this process for one run."""
+
+    sandbox: Sandbox
+    gateway: Gateway
+    supervisor: Supervisor
+    listener: Listener
+
+
+_workers: dict[str, Worker] = {}
+
+
+@contextmanager
+def installed(run_id: str, worker: Worker) -> Iterator[None]:
+    """Makes `worker` the one that executes this process's jobs of the run."""
+    _workers[run_id] = worker
+    try:
+        yield
+    finally:
+        del _workers[run_id]
+
+
+def execute(job: TrialJob) -> TrialResult:
+    """Runs and judges one trial and writes all its files.
+
+    Raises:
+        SkillwalkerError: no worker is installed for the job's run.
+    """
+    worker = _workers.get(job.run.id)
+    if worker is None:
+        raise SkillwalkerError(f"this process has no services for run {job.run.id}")
+    worker.listener.started(job.id, job.checked, job.index)
+    result = _execute(job, worker)
+    job.run.add_verdicts(
+        [{"trial": job.id, "position": one.position, **verdict_object(one)} for one in result.judged]
+    )
+    named = {"eval": job.checked.eval.name, "test": job.checked.test.name}
+    job.run.finish_trial(job.id, {**named, **trial_object(result)})
+    worker.listener.ended(job.checked, result)
+    return result
+
+
+@frozen
+class _Observed:
+    """What a sandbox showed of a trial."""
+
+    ended: Exit | None = None
+    stopped: Stopped | None = None
+    duration_ms: int | None = None
+    stderr_tail: str = ""
+    workspace: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _execute(job: TrialJob, worker: Worker) -> TrialResult:
+    test = job.checked.test
+    directory = job.run.trial(job.id)
+    prompt = claude_code.prompt_text(test, job.agent_id)
+    caller = Caller(trial_id=job.id, purpose="trial", index=job.index, script=job.checked.script)
+    link = worker.gateway.open(caller, directory / "gateway.jsonl")
+    try:
+        observed = _observe(job, worker, link, directory, prompt)
+        traffic = link.traffic()
+    finally:
+        link.close()
+    transcript = Transcript.read(directory / "events.jsonl", job.names, prompt)
+    health = assess(
+        transcript,
+        traffic,
+        ended=observed.ended,
+        stopped=observed.stopped,
+        plugin_paths=_plugin_paths(job, worker.sandbox),
+        servers_matter=test.type not in claude_code.CALL_TYPES,
+        stderr_tail=observed.stderr_tail,
+    )
+    judged = _judge(job, worker, directory, transcript, health, observed.workspace)
+    reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
+    return TrialResult(
+        id=job.id,
+        index=job.index,
+        outcome=trial_outcome(one.verdict for one in judged),
+        reason=reason,
+        message=health.message,
+        duration_ms=observed.duration_ms,
+        cost_usd=transcript.cost_usd if job.settings.costs else None,
+        turns=transcript.turns,
+        usage=transcript.usage,
+        skills=transcript.skills,
+        agents=transcript.agents,
+        judged=judged,
+        notes=(*observed.notes, *transcript.notes),
+    )
+
+
+def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt: str) -> _Observed:
+    test, settings = job.checked.test, job.settings
+    request = SandboxRequest(
+        trial_id=job.id,
+        arguments=claude_code.arguments(
+            test,
+            model=job.model,
+            plugin_paths=_plugin_paths(job, worker.sandbox),
+            version=settings.claude_code_version,
+        ),
+        environment=claude_code.environment(
+            test, background=settings.background, timeout_seconds=settings.timeout_seconds
+        ),
+        line=claude_code.prompt_line(prompt),
+        plugins=job.plugins,
+        scaffold=job.scaffold,
+        limits=settings.limits,
+    )
+    try:
+        process = worker.sandbox.start(request, link)
+    except SandboxError as error:
+        return _Observed(stopped=Stopped(Reason.SANDBOX_ERROR, str(error)))
+    started = time.monotonic()
+    watched = Watched(
+        process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
+    )
+    ended, workspace, notes = None, None, ()
+    recorder = _Recorder(directory, watched)
+    try:
+        with worker.supervisor.watch(watched):
+            for text in recorder.record(process):
+                worker.listener.doing(job.id, text)
+            ended = process.wait()
+        duration = time.monotonic() - started
+        workspace = directory / "workspace.tar"
+        with workspace.open("wb") as file:
+            notes = process.save_workspace(file, settings.limits.workspace_mib)
+    except SandboxError as error:
+        duration = time.monotonic() - started
+        watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
+    finally:
+        process.close(keep=settings.keep)
+    return _Observed(
+        ended, watched.stopped, round(duration * 1000), recorder.stderr_tail, workspace, tuple(notes)
+    )
+
+
+class _Recorder:
+    """Writes a process's output to its files as it comes and says what is going on."""
+
+    def __init__(self, directory: Path, watched: Watched) -> None:
+        self._directory = directory
+        self._watched = watched
+        self.stderr_tail = ""
+
+    def record(self, process: SandboxProcess) -> Iterator[str]:
+        progress = Progress()
+        with (
+            (self._directory / "events.jsonl").open("wb", buffering=0) as events,
+            (self._directory / "stderr.txt").open("wb", buffering=0) as stderr,
+        ):
+            for line in iter_lines(self._stdout(process, events, stderr)):
+                text = progress.feed(line)
+                self._watched.open_tools = progress.open_tools
+                if text is not None:
+                    yield text
+
+    def _stdout(self, process: SandboxProcess, events: BinaryIO, stderr: BinaryIO) -> Iterator[bytes]:
+        kept = 0
+        for chunk in process.output():
+            self._watched.last_event = time.monotonic()
+            if chunk.stream == "stdout":
+                events.write(chunk.data)
+                yield chunk.data
+            elif kept < STDERR_KEPT:
+                stderr.write(chunk.data)
+                kept += len(chunk.data)
+                self.stderr_tail = (self.stderr_tail + chunk.data.decode("utf-8", "replace"))[-2_000:]
+
+
+def _judge(
+    job: TrialJob,
+    worker: Worker,
+    directory: Path,
+    transcript: Transcript,
+    health: Health,
+    workspace: Path | None,
+) -> tuple[Judged, ...]:
+    """The verdicts of all expectations, one after the other, in the order of `expect`."""
+    test = job.checked.test
+    caller = Caller(trial_id=job.id, purpose="judge", index=job.index, script=job.checked.script)
+    with ExitStack() as stack:
+        judge = LazyJudge(lambda: stack.enter_context(worker.gateway.open(caller, directory / "gateway.jsonl")))
+        trial = Trial(
+            eval=job.checked.eval,
+            test=test,
+            transcript=transcript,
+            health=health,
+            services=Services(judge=judge, judge_model=job.settings.judge_model),
+            names=job.names,
+            workspace=Workspace(workspace, job.scaffold) if workspace else None,
+        )
+        worker.listener.doing(job.id, "judging")
+        return tuple(
+            Judged(position, bound.spec.type, judge_trial(bound, trial))
+            for position, bound in enumerate(job.checked.expectations)
+        )
+
+
+def _plugin_paths(job: TrialJob, sandbox: Sandbox) -> list[str]:
+    return [sandbox.plugin_path(index, name) for index, (name, _) in enumerate(job.plugins)]
