@@ -25,13 +25,15 @@ reply answers one turn; its keys:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.gateway.checking import Checker, kind_of
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
 from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.jsonfile import child, load, locate
@@ -68,6 +70,7 @@ _BLOCKS: Mapping[str, Mapping[str, type]] = {
 }
 _OPTIONAL: Mapping[str, Mapping[str, type]] = {"thinking": {"signature": str}, "tool_use": {"id": str}}
 _OWN_HEADERS = ("connection", "content-length", "content-type", "transfer-encoding")
+_TRIAL = re.compile(r"[1-9][0-9]{0,5}")
 _LONGEST_DELAY_SECONDS = 86_400.0
 
 
@@ -84,23 +87,24 @@ def load_scripts(file: Path, root: Path, tests: Collection[str]) -> Mapping[str,
     try:
         document = load(file)
     except ConfigurationError as error:
-        raise ConfigurationError(evolve(problem, file=shown) for problem in error.problems) from None
-    reader = _Reader(shown)
+        raise ConfigurationError([evolve(problem, file=shown) for problem in error.problems]) from None
+    reader = _Reader(file=shown)
     scripts = reader.scripts(document.value, tests)
-    if problems := [*document.problems, *reader.problems]:
-        raise ConfigurationError(
+    problems: list[Problem] = [*document.problems, *reader.problems]
+    if problems:
+        placed = [
             evolve(problem, file=shown, line=problem.line or locate(document.text, problem.path or ""))
             for problem in problems
-        )
+        ]
+        raise ConfigurationError(sorted(placed, key=lambda problem: problem.line or 0))
     return scripts
 
 
 @define
-class _Reader:
+class _Reader(Checker):
     """Takes the value apart; a part with a problem is left out, the others are still checked."""
 
-    file: str
-    problems: list[Problem] = field(factory=list)
+    file: str = ""
 
     def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
         top = self.object(value, "", ("$schema", "tests"), required=("tests",))
@@ -121,10 +125,9 @@ class _Reader:
         trials: dict[int, TestScript] = {}
         for number, script in self.members(parts.get("trials", {}), child(path, "trials")):
             where = child(path, "trials", number)
-            if not (number.isascii() and number.isdigit() and not number.startswith("0")):
-                self.fail(where, f"expected the number of a trial, from 1, got {number!r}")
-                continue
-            if len(number) <= 9:
+            if not _TRIAL.fullmatch(number):
+                self.fail(where, f"expected the number of a trial, from 1, got {kind_of(number)}")
+            else:
                 trials[int(number)] = self.script(script, where, _PARTS)
         return TestScript(
             self.file,
@@ -136,7 +139,7 @@ class _Reader:
 
     def turns(self, value: Any, path: str, *, judge: bool = False) -> tuple[Turn, ...]:
         if not isinstance(value, list):
-            self.fail(path, f"expected a list of replies, got {_kind(value)}")
+            self.fail(path, f"expected a list of replies, got {kind_of(value)}")
             return ()
         if not value:
             self.fail(path, "is empty: give a reply, or leave it out for the built-in rule")
@@ -197,7 +200,7 @@ class _Reader:
         if isinstance(value, str):
             return ({"type": "text", "text": value},)
         if not isinstance(value, list):
-            self.fail(path, f"expected a text or a list of blocks, got {_kind(value)}")
+            self.fail(path, f"expected a text or a list of blocks, got {kind_of(value)}")
             return ()
         return tuple(self.block(block, child(path, index)) for index, block in enumerate(value))
 
@@ -209,14 +212,16 @@ class _Reader:
             )
             if isinstance(value, dict) and "type" in value:
                 hint = did_you_mean(str(kind), _BLOCKS)
-                self.fail(child(path, "type"), f"expected one of {listed(_BLOCKS)}, got {kind!r}{hint}")
+                self.fail(
+                    child(path, "type"), f"expected one of {listed(_BLOCKS)}, got {kind_of(kind)}{hint}"
+                )
             return {}
         needed, optional = _BLOCKS[kind], _OPTIONAL.get(kind, {})
         block = self.object(value, path, ("type", *needed, *optional), required=needed)
         for key, cls in {**needed, **optional}.items():
             if key in block and not isinstance(block[key], cls):
                 expected = "an object" if cls is dict else "a text"
-                self.fail(child(path, key), f"expected {expected}, got {_kind(block[key])}")
+                self.fail(child(path, key), f"expected {expected}, got {kind_of(block[key])}")
         return block
 
     def error(self, value: Any, path: str) -> ApiError:
@@ -228,11 +233,11 @@ class _Reader:
         for name, text in self.members(given.get("headers", {}), child(path, "headers")):
             where = child(path, "headers", name)
             if not isinstance(text, str):
-                self.fail(where, f"expected a text, got {_kind(text)}")
+                self.fail(where, f"expected a text, got {kind_of(text)}")
             elif name.lower() in _OWN_HEADERS:
                 self.fail(where, f"{name} is the gateway's own")
             elif not (name and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
-                self.fail(where, f"is no name of a header: {name!r}")
+                self.fail(where, f"is no name of a header: {kind_of(name)}")
             elif not text.isascii() or not text.isprintable():
                 self.fail(where, "a header's value is one line of ASCII text")
             else:
@@ -252,7 +257,7 @@ class _Reader:
             return ()
         for index, answer in enumerate(value):
             if not isinstance(answer, bool):
-                self.fail(child(where, index), f"expected true or false, got {_kind(answer)}")
+                self.fail(child(where, index), f"expected true or false, got {kind_of(answer)}")
         return tuple(value)
 
     def usage(self, given: Mapping[str, Any], path: str) -> Mapping[str, int]:
@@ -262,85 +267,3 @@ class _Reader:
         usage = self.object(given["usage"], where, _USAGE)
         counted = {key: self.whole(usage, where, key, 0) for key in _USAGE if key in usage}
         return {key: count for key, count in counted.items() if count is not None}
-
-    def object(
-        self,
-        value: Any,
-        path: str,
-        known: Collection[str],
-        *,
-        required: Collection[str] = (),
-        instead: str = "an object",
-    ) -> Mapping[str, Any]:
-        """The members that are known; {} where it is no object."""
-        if not isinstance(value, dict):
-            self.fail(path, f"expected {instead}, got {_kind(value)}")
-            return {}
-        for key in value:
-            if key not in known:
-                hint = did_you_mean(key, known) or f"; known are {listed(sorted(known), 12)}"
-                self.fail(child(path, key), f"unknown field {safe(key)}{hint}")
-        for key in required:
-            if key not in value:
-                self.fail(path, f"missing field {key}")
-        return {key: member for key, member in value.items() if key in known}
-
-    def members(self, value: Any, path: str) -> list[tuple[str, Any]]:
-        if isinstance(value, dict):
-            return list(value.items())
-        self.fail(path, f"expected an object, got {_kind(value)}")
-        return []
-
-    def text(self, given: Mapping[str, Any], path: str, key: str) -> str | None:
-        value = given.get(key)
-        if key in given and (not isinstance(value, str) or not value):
-            self.fail(child(path, key), f"expected a text, got {_kind(value)}")
-            return None
-        return value
-
-    def one_of(self, given: Mapping[str, Any], path: str, key: str, options: Collection[str]) -> str | None:
-        value = given.get(key)
-        if key not in given:
-            return None
-        if not isinstance(value, str) or value not in options:
-            hint = did_you_mean(value, options) if isinstance(value, str) else ""
-            self.fail(child(path, key), f"expected one of {listed(options)}, got {value!r}{hint}")
-            return None
-        return value
-
-    def whole(self, given: Mapping[str, Any], path: str, key: str, low: int, high: int = 10**9) -> int | None:
-        value = given.get(key)
-        if key not in given:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            self.fail(child(path, key), f"expected a whole number from {low} to {high:,}, got {_kind(value)}")
-            return None
-        return value
-
-    def number(self, given: Mapping[str, Any], path: str, key: str, high: float) -> float | None:
-        value = given.get(key)
-        if key not in given:
-            return None
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= high:
-            self.fail(child(path, key), f"expected a number from 0 to {high:,g}, got {_kind(value)}")
-            return None
-        return float(value)
-
-    def fail(self, path: str, message: str) -> None:
-        self.problems.append(Problem(message, path=path or None))
-
-
-def _kind(value: Any) -> str:
-    """A value as a message names it."""
-    match value:
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return repr(safe(value, 40))
-    return safe(str(value), 40)
