@@ -154,7 +154,7 @@ class AgentTracker:
 
     @property
     def hidden(self) -> bool:
-        """Whether an unknown tool may have started an agent: nothing shows that it did, or that it did not."""
+        """Whether an unknown tool may have started an agent: nothing shows that it did or did not."""
         return any(not run.is_agent and not run.ended and not run.started for run in self._runs.values())
 
     def uses(self) -> tuple[AgentUse, ...]:

@@ -97,9 +97,7 @@ class _Kind:
                 f"{what} is not known: {doubtful.name} was called, which is the name of {owners}",
             )
         if self.hidden(trial):
-            raise NotObservedError(
-                f"{what}: a sub-agent used a {self.word} that the stream does not name, so it", None
-            )
+            raise NotObservedError(f"{what}: the stream may hide the use of another {self.word}, so it", None)
         called = listed([use.name for use in uses]) or "none"
         if expected:
             return Verdict(Outcome.FAILED, f"expected {target} to be called; called: {called}")
@@ -173,7 +171,7 @@ _AGENT = _Kind(
     file_field="agentFile",
     file_of=lambda test: test.agent_file,
     uses=_agent_uses,
-    hidden=lambda trial: False,
+    hidden=lambda trial: trial.transcript.agents_hidden,
     canonical=Names.agent,
     find=PluginSet.agent,
 )
