@@ -1,0 +1,138 @@
+"""The docker sandbox: one container per trial, without any network; the way to the model is the relay."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from skillwalker.errors import SandboxError
+from skillwalker.sandbox import start_script as script
+from skillwalker.sandbox.base import Connector, SandboxRequest
+from skillwalker.sandbox.docker_process import DockerProcess, IncompleteVolumeError
+from skillwalker.sandbox.engine_errors import engine_errors
+from skillwalker.sandbox.owner import CONTENT, KEPT, RUN, Owner, reap
+from skillwalker.sandbox.volumes import ContentVolumes
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_MIB = 1 << 20
+
+
+class DockerSandbox:
+    """Opened for one run; its methods may be called from many threads.
+
+    Attributes:
+        notes: What `close` could not clean up, a sentence each; the next start will.
+    """
+
+    name = "docker"
+
+    def __init__(self, client: DockerClient, image_id: str, owner: Owner, run_id: str, program: str) -> None:
+        self._client, self._image, self._program = client, image_id, program
+        self._owner, self._run_id = owner, run_id
+        self._volumes = ContentVolumes(client, image_id, owner.labels(run_id))
+        # Removing takes a tenth of a second that the next trial need not wait for.
+        self._cleaners = ThreadPoolExecutor(4, thread_name_prefix="cleaner")
+        self._kept: set[str] = set()
+        self.notes: list[str] = []
+
+    @classmethod
+    def open(
+        cls, client: DockerClient, image_id: str, owner: Owner, run_id: str, *, program: str = "claude"
+    ) -> DockerSandbox:
+        """Removes what dead runs of this host left, too.
+
+        Args:
+            program: What is executed instead of Claude Code; for tests.
+
+        Raises:
+            SandboxError: the engine cannot be asked.
+        """
+        with engine_errors("looking for what dead runs left"):
+            reap(client)
+        return cls(client, image_id, owner, run_id, program)
+
+    @property
+    def image(self) -> str | None:
+        return self._image
+
+    def plugin_path(self, index: int, name: str) -> str:
+        return f"/plugins/{index}/{name}"
+
+    def default_jobs(self, memory_mib: int) -> int:
+        with engine_errors("asking for the engine's size"):
+            info = self._client.api.info()
+        return max(1, min(int(info["NCPU"]), int(info["MemTotal"]) // (memory_mib * _MIB)))
+
+    def start(self, request: SandboxRequest, gateway: Connector) -> DockerProcess:
+        try:
+            return self._start(request, gateway, again=False)
+        except IncompleteVolumeError:
+            return self._start(request, gateway, again=True)
+
+    def close(self) -> None:
+        """Waits until everything of this run is removed, but for what was kept and content volumes."""
+        self._cleaners.shutdown(wait=True)
+        try:
+            with engine_errors("cleaning up"):
+                self._sweep()
+        except SandboxError as error:
+            self.notes.append(f"{error}; `skillwalker prune` removes what is left")
+
+    def _start(self, request: SandboxRequest, gateway: Connector, *, again: bool) -> DockerProcess:
+        with engine_errors("starting a trial's container"):
+            volumes = [
+                (self._volumes.ensure(tree, name, again=again), f"/plugins/{index}")
+                for index, (name, tree) in enumerate(request.plugins)
+            ]
+            if request.scaffold is not None:
+                name = self._volumes.ensure(request.scaffold, script.SCAFFOLD_NAME, again=again)
+                volumes.append((name, script.SCAFFOLD))
+            configuration = script.configuration(
+                image=self._image,
+                command=(self._program, *request.arguments),
+                given=request.environment,
+                volumes=volumes,
+                scaffold=request.scaffold is not None,
+                limits=request.limits,
+                labels=self._owner.labels(self._run_id),
+            )
+            name = f"skillwalker-{self._run_id[-6:]}-{request.trial_id}-{secrets.token_hex(3)}"
+            created = self._client.api.create_container_from_config(configuration, name)
+            process = DockerProcess(self._client, created["Id"], request.limits, self._remove)
+            try:
+                process.start(request.line, gateway)
+            except BaseException:
+                process.close()
+                raise
+            return process
+
+    def _remove(self, container: str, keep: bool) -> None:
+        if keep:
+            self._kept.add(container)
+        self._cleaners.submit(self._clean, container, keep)
+
+    def _clean(self, container: str, keep: bool) -> None:
+        """What fails here is tried again by `close`."""
+        with contextlib.suppress(SandboxError), engine_errors("cleaning up"):
+            if keep:
+                self._client.api.stop(container, timeout=0)
+                self._client.api.rename(container, f"{KEPT}{self._run_id}-{container[:12]}")
+            else:
+                self._client.api.remove_container(container, force=True, v=True)
+
+    def _sweep(self) -> None:
+        from docker.errors import NotFound
+
+        mine = {"label": f"{RUN}={self._run_id}"}
+        for item in self._client.api.containers(all=True, filters=mine):
+            if item["Id"] not in self._kept:
+                with contextlib.suppress(NotFound):
+                    self._client.api.remove_container(item["Id"], force=True, v=True)
+        for item in self._client.api.volumes(filters={**mine, "dangling": True}).get("Volumes") or ():
+            if CONTENT not in (item.get("Labels") or {}):
+                with contextlib.suppress(NotFound):
+                    self._client.api.remove_volume(item["Name"])

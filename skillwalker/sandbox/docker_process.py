@@ -1,0 +1,247 @@
+"""One trial's container from its creation to its removal."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from skillwalker.errors import SandboxError
+from skillwalker.sandbox import relay
+from skillwalker.sandbox import start_script as script
+from skillwalker.sandbox.base import Chunk, Connector, Exit, Limits
+from skillwalker.sandbox.engine_errors import engine_errors
+from skillwalker.sandbox.streams import STDOUT, EngineStream
+from skillwalker.workspace import save
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_MIB = 1 << 20
+_START_SECONDS = 300.0
+# How long the engine may take to say that a container whose streams have ended is over.
+_END_SECONDS = 30.0
+# After SIGKILL: how long until a stream that still does not end is given up.
+_KILL_SECONDS = 10.0
+# How long the relay's stream may end before the container does, which ends both.
+_RELAY_SECONDS = 2.0
+# A line that surely fits the buffers on the way; a longer one is sent beside reading.
+_SHORT = 1 << 14
+
+
+class IncompleteVolumeError(SandboxError):
+    """The start script found a content volume that was not uploaded to its end."""
+
+
+class DockerProcess:
+    """A trial's Claude Code in its container. See `SandboxProcess` for what each method promises."""
+
+    def __init__(
+        self,
+        client: DockerClient,
+        container: str,
+        limits: Limits,
+        remove: Callable[[str, bool], None],
+    ) -> None:
+        """Args: remove: Called once with the container and whether to keep it; does not wait."""
+        self._api, self._container, self._limits, self._remove = client.api, container, limits, remove
+        self._stream: EngineStream | None = None
+        self._relay: relay.RelayLink | None = None
+        self._chunks: Iterator[tuple[int, bytes]] = iter(())
+        self._ended = threading.Event()
+        self._exit: Exit | None = None
+        self._fault: str | None = None
+        self._closed = False
+
+    def start(self, line: bytes, gateway: Connector) -> None:
+        """Returns when the relay listens and the prompt is on its way; the trial cannot run before.
+
+        Raises:
+            IncompleteVolumeError: upload again.
+            SandboxError: something else failed.
+        """
+        with engine_errors("starting a trial's container"):
+            parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            self._stream = EngineStream(self._api.attach_socket(self._container, parameters))
+            self._chunks = self._stream.chunks()
+            self._api.start(self._container)
+        try:
+            with engine_errors("starting the relay"):
+                self._start_relay(gateway)
+        except SandboxError as error:
+            raise self._early_end() or error from error
+        self._await_script()
+        if len(line) <= _SHORT:
+            self._send(line)
+        else:
+            threading.Thread(target=self._send, args=(line,), name="prompt", daemon=True).start()
+
+    def output(self) -> Iterator[Chunk]:
+        trouble = "the stream of the trial broke off"
+        try:
+            for stream, data in self._chunks:
+                yield Chunk("stdout" if stream == STDOUT else "stderr", data)
+        except OSError as error:
+            trouble = f"{trouble}: {error}"
+        self._exit = self._await_end(trouble)
+        self._ended.set()
+        if self._fault is not None:
+            raise SandboxError(self._fault)
+
+    def interrupt(self) -> None:
+        self._signal("SIGINT")
+
+    def kill(self) -> None:
+        if not self._ended.is_set():
+            self._signal("SIGKILL")
+            threading.Thread(target=self._give_up, name="kill", daemon=True).start()
+
+    def wait(self) -> Exit:
+        if self._exit is None:
+            self._exit = self._await_end("the trial did not end")
+            self._ended.set()
+        return self._exit
+
+    def workspace_mib(self) -> float | None:
+        # As the trial's own user, which may read everything there; a size that it fakes gains it nothing.
+        try:
+            with engine_errors("measuring the work directory"):
+                command = ["du", "-skx", script.WORKSPACE]
+                execution = self._api.exec_create(
+                    self._container, command, user=str(script.AGENT), workdir="/", stderr=False
+                )
+                said: bytes = self._api.exec_start(execution["Id"])
+        except SandboxError:
+            return None
+        kib = said.partition(b"\t")[0]
+        return int(kib) / 1024 if kib.isdigit() else None
+
+    def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
+        import tarfile
+
+        with engine_errors("saving the work directory"):
+            pieces, _ = self._api.get_archive(self._container, script.WORKSPACE, chunk_size=1 << 18)
+            limit, read_limit = limit_mib * _MIB, max(limit_mib, self._limits.workspace_mib) * _MIB
+            try:
+                return save(io.BufferedReader(_Pieces(pieces)), target, limit=limit, read_limit=read_limit)
+            except tarfile.TarError as error:
+                raise SandboxError(f"saving the work directory: {error}") from error
+
+    def close(self, keep: bool = False) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._ended.set()
+        if self._relay is not None:
+            self._relay.close()
+        if self._stream is not None:
+            self._stream.close()
+        self._remove(self._container, keep)
+
+    def _start_relay(self, gateway: Connector) -> None:
+        execution = self._api.exec_create(
+            self._container,
+            list(relay.command()),
+            stdin=True,
+            user=f"{script.RELAY}:{script.RELAY}",
+            workdir="/",
+        )
+        stream = EngineStream(self._api.exec_start(execution["Id"], socket=True))
+        self._relay = relay.RelayLink(stream, gateway, self._relay_ended)
+        self._relay.start()
+
+    def _await_script(self) -> None:
+        guard = threading.Timer(_START_SECONDS, self.kill)
+        guard.daemon = True
+        guard.start()
+        said, stderr = b"", bytearray()
+        try:
+            for stream, data in self._chunks:
+                if stream != STDOUT:
+                    stderr += data
+                    continue
+                said += data
+                if said.endswith(script.READY):
+                    return
+        except OSError as error:
+            stderr += str(error).encode()
+        finally:
+            guard.cancel()
+        text = bytes(stderr[-2000:]).decode("utf-8", "replace").strip()
+        raise self._early_end(text) or SandboxError(f"the container did not get ready: {text or 'no word'}")
+
+    def _early_end(self, said: str = "") -> SandboxError | None:
+        """What it means that the container ended before the trial began; None if it runs or nobody knows."""
+        try:
+            with engine_errors("looking at the container"):
+                self._api.wait(self._container, timeout=5)
+                state = self._state()
+        except SandboxError:
+            return None
+        if state["ExitCode"] == script.INCOMPLETE:
+            return IncompleteVolumeError("a volume with plugins or a scaffold is incomplete")
+        why = "its memory limit is too low" if state.get("OOMKilled") else said or state.get("Error")
+        return SandboxError(f"the container ended before the trial began (exit {state['ExitCode']}): {why}")
+
+    def _send(self, line: bytes) -> None:
+        assert self._stream is not None
+        with contextlib.suppress(OSError):  # the container is over, which `output` sees
+            self._stream.send(line)
+
+    def _await_end(self, trouble: str) -> Exit:
+        from requests.exceptions import ConnectionError as Lost
+        from requests.exceptions import Timeout
+
+        with engine_errors(trouble):
+            try:
+                self._api.wait(self._container, timeout=_END_SECONDS)
+            except (Timeout, Lost) as error:
+                if "timed out" not in str(error).lower():
+                    raise
+                raise SandboxError(f"{trouble}, but its container still runs") from error
+            state = self._state()
+        return Exit(state.get("ExitCode"), bool(state.get("OOMKilled")))
+
+    def _state(self) -> dict[str, Any]:
+        state: dict[str, Any] = self._api.inspect_container(self._container)["State"]
+        return state
+
+    def _signal(self, name: str) -> None:
+        if not self._ended.is_set():
+            # One that has ended meanwhile is a conflict; an engine that is gone is seen by `output`.
+            with contextlib.suppress(SandboxError), engine_errors(f"sending {name}"):
+                self._api.kill(self._container, name)
+
+    def _give_up(self) -> None:
+        if not self._ended.wait(_KILL_SECONDS) and self._stream is not None:
+            self._stream.close()
+
+    def _relay_ended(self, reason: str) -> None:
+        if self._ended.wait(_RELAY_SECONDS):
+            return
+        with contextlib.suppress(SandboxError), engine_errors("looking at the container"):
+            if self._state()["Running"]:
+                self._fault = f"the trial's way to the model broke: {reason}"
+                self.kill()
+
+
+class _Pieces(io.RawIOBase):
+    """An iterator over bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            try:
+                self._rest = memoryview(next(self._pieces))
+            except StopIteration:
+                return 0
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
