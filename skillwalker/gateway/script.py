@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,16 @@ def load_scripts(file: Path, root: Path, tests: Collection[str]) -> Mapping[str,
         raise ConfigurationError([evolve(problem, file=shown) for problem in error.problems]) from None
     reader = _Reader(file=shown)
     scripts = reader.scripts(document.value, tests)
-    problems: list[Problem] = [*document.problems, *reader.problems]
-    if problems:
-        placed = [
-            evolve(problem, file=shown, line=problem.line or locate(document.text, problem.path or ""))
-            for problem in problems
-        ]
-        raise ConfigurationError(sorted(placed, key=lambda problem: problem.line or 0))
+    if problems := [*document.problems, *reader.problems]:
+        raise ConfigurationError(_placed(problems, shown, document.text))
     return scripts
+
+
+def _placed(problems: Iterable[Problem], file: str, text: str) -> list[Problem]:
+    """With file and line, in the order of their lines."""
+    lines = [(problem.line or locate(text, problem.path or "") or 1, problem) for problem in problems]
+    lines.sort(key=lambda placed: placed[0])
+    return [evolve(problem, file=file, line=line) for line, problem in lines]
 
 
 @define
