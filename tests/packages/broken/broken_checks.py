@@ -1,0 +1,43 @@
+"""Everything here can be imported, and little of it is an expectation type."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+
+from skillwalker.expectations.base import Trial, Verdict
+
+print("a package that prints while it is imported")
+
+
+def function() -> None: ...
+
+
+class Plain:
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class NoCheck:
+    text: str
+
+
+@frozen
+class Newer:
+    interface_version: ClassVar[int] = 2
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class Unclear:
+    text: NotImported  # noqa: F821
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class Fine:
+    def check(self, trial: Trial) -> Verdict:
+        return Verdict.of(True, "fine")
