@@ -10,7 +10,8 @@ from attrs import frozen
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, Test, TestType
-from skillwalker.expectations.registry import Bound, Registry
+from skillwalker.expectations.bound import Bound
+from skillwalker.expectations.registry import Registry
 from skillwalker.gateway.script import TestScript, load_scripts
 from skillwalker.loading import load_eval, place
 from skillwalker.plugins import Agent, PluginSet, Skill, load_plugins

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -154,22 +154,23 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
     # From here on it costs: these import Docker's SDK and an HTTP server.
     from skillwalker.gateway.rehearsal import RehearsalResponder
     from skillwalker.gateway.server import Gateway
+    from skillwalker.judge_client import import_ahead
     from skillwalker.runner import run_plan
     from skillwalker.sandbox.docker import DockerSandbox
     from skillwalker.sandbox.engine import connect
     from skillwalker.sandbox.image import ensure_image
-    from skillwalker.sandbox.owner import Owner, reap
+    from skillwalker.sandbox.owner import Owner
     from skillwalker.supervisor import Supervisor
 
     run_id = new_run_id(datetime.now(UTC))
     with ExitStack() as stack:
-        client = connect()
-        stack.callback(client.close)
+        if any(bound.uses_judge for test in prepared.tests for bound in test.checked.expectations):
+            import_ahead()
+        client = stack.enter_context(closing(connect()))
         image = ensure_image(client, ref=request.image, on_progress=progress)
-        owner = Owner.current()
-        for line in reap(client, owner).lines():
-            progress(line)
-        sandbox = stack.enter_context(DockerSandbox.open(client, image.id, owner, run_id))
+        sandbox = stack.enter_context(
+            closing(DockerSandbox.open(client, image.id, Owner.current(), run_id))
+        )
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
         settings = Settings(
             timeout_seconds=request.timeout_seconds,

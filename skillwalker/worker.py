@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import BinaryIO, Protocol
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from skillwalker import claude_code
 from skillwalker.checks import CheckedTest
 from skillwalker.errors import SandboxError, SkillwalkerError
-from skillwalker.evals import TestType
-from skillwalker.expectations.base import Health, Judge, Services, Trial
-from skillwalker.expectations.registry import judge_trial
+from skillwalker.events import iter_lines
+from skillwalker.expectations.base import Health, Services, Trial
+from skillwalker.expectations.bound import judge_trial
 from skillwalker.gateway.server import Caller, Gateway, Link
 from skillwalker.health import Stopped, assess
+from skillwalker.judge_client import AnthropicJudge
 from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.progress import Progress
+from skillwalker.records import trial_object, verdict_object
 from skillwalker.results import Judged, TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.store import RunDirectory
@@ -201,7 +203,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
         process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
     )
     ended, workspace, notes = None, None, ()
-    recorder = _Recorder(directory, watched)
+    recorder = _Recorder(directory, watched, job.names)
     try:
         with worker.supervisor.watch(watched):
             for text in recorder.record(process):
@@ -224,13 +226,14 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
 class _Recorder:
     """Writes a process's output to its files as it comes and says what is going on."""
 
-    def __init__(self, directory: Path, watched: Watched) -> None:
+    def __init__(self, directory: Path, watched: Watched, names: Names) -> None:
         self._directory = directory
         self._watched = watched
+        self._names = names
         self.stderr_tail = ""
 
     def record(self, process: SandboxProcess) -> Iterator[str]:
-        progress = Progress()
+        progress = Progress(self._names)
         with (
             (self._directory / "events.jsonl").open("wb", buffering=0) as events,
             (self._directory / "stderr.txt").open("wb", buffering=0) as stderr,
@@ -265,14 +268,13 @@ def _judge(
     """The verdicts of all expectations, one after the other, in the order of `expect`."""
     test = job.checked.test
     caller = Caller(trial_id=job.id, purpose="judge", index=job.index, script=job.checked.script)
-    with ExitStack() as stack:
-        judge = LazyJudge(lambda: stack.enter_context(worker.gateway.open(caller, directory / "gateway.jsonl")))
+    with worker.gateway.open(caller, directory / "gateway.jsonl") as link:
         trial = Trial(
             eval=job.checked.eval,
             test=test,
             transcript=transcript,
             health=health,
-            services=Services(judge=judge, judge_model=job.settings.judge_model),
+            services=Services(AnthropicJudge(link), job.settings.judge_model),
             names=job.names,
             workspace=Workspace(workspace, job.scaffold) if workspace else None,
         )

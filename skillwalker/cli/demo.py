@@ -23,15 +23,15 @@ def demo(
     import tempfile
 
     from skillwalker.cli.running import carry_out
-    from skillwalker.data import example
     from skillwalker.errors import ConfigurationError
+    from skillwalker.packaged import packaged
     from skillwalker.session import RunRequest
 
     if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise ConfigurationError([f"--into {into} is there already; name a new directory"])
     with tempfile.TemporaryDirectory(prefix="skillwalker-demo-") as temporary:
         root = (into or Path(temporary) / "example").absolute()
-        shutil.copytree(example(), root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".skillwalker"))
+        shutil.copytree(packaged("examples/csv-toolbox"), root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".skillwalker"))
         request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
         code = carry_out(request, output, stored=into is not None)
     raise typer.Exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,6 +53,7 @@ def run(
     known = globals_of(context)
     request = RunRequest(
         root=known.root,
+        cwd=Path.cwd(),
         select=tuple(select or ()),
         keyword=keyword,
         failed=failed,
@@ -67,4 +69,4 @@ def run(
         keep=keep,
         image=image,
     )
-    raise typer.Exit(carry_out(request, output, dry_run=dry_run, verbose=known.verbose))
+    raise typer.Exit(carry_out(request, output, dry_run=dry_run))

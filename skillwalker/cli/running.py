@@ -16,8 +16,14 @@ from skillwalker.session import Prepared, RunRequest, prepare, require_startable
 from skillwalker.session import run as run_session
 
 
-def carry_out(request: RunRequest, output: Format, *, dry_run: bool = False) -> int:
-    """Prepares, runs and reports; returns the exit code."""
+def carry_out(
+    request: RunRequest, output: Format, *, dry_run: bool = False, stored: bool = True
+) -> int:
+    """Prepares, runs and reports; returns the exit code.
+
+    Args:
+        stored: Whether the run will still be there for `skillwalker show`.
+    """
     prepared = prepare(request)
     if dry_run:
         typer.echo(_plan_as_json(prepared) if output is Format.JSON else _plan_as_text(prepared))
@@ -35,7 +41,8 @@ def carry_out(request: RunRequest, output: Format, *, dry_run: bool = False) -> 
     if output is Format.JSON:
         typer.echo(json.dumps(run_object(result)))
     else:
-        typer.echo(run_report(result, paint(sys.stdout.isatty())))
+        more = f"skillwalker show {result.run_id}" if stored else None
+        typer.echo(run_report(result, paint(sys.stdout.isatty()), more))
     return result.exit_code
 
 

@@ -42,7 +42,7 @@ def show(
         return
     colours = paint(sys.stdout.isatty())
     if select is None:
-        typer.echo(run_report(stored, colours))
+        typer.echo(run_report(stored, colours, f"skillwalker show {run} 'EVAL::TEST'"))
         return
     for line in test_details(stored, directory, colours):
         typer.echo(line)

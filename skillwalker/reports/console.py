@@ -30,12 +30,16 @@ def banner(model_source: str) -> str | None:
     return _BANNERS.get(model_source)
 
 
-def run_report(run: RunResult, paint: Paint = plain) -> str:
-    """The whole report, lines separated by newlines, none at the end."""
-    return "\n".join(_lines(run, paint))
+def run_report(run: RunResult, paint: Paint = plain, more: str | None = None) -> str:
+    """The whole report, lines separated by newlines, none at the end.
+
+    Args:
+        more: The command that shows more.
+    """
+    return "\n".join(_lines(run, paint, more))
 
 
-def _lines(run: RunResult, paint: Paint) -> Iterator[str]:
+def _lines(run: RunResult, paint: Paint, more: str | None) -> Iterator[str]:
     note = banner(run.model_source)
     if note:
         yield paint(note, "bold")
@@ -48,7 +52,8 @@ def _lines(run: RunResult, paint: Paint) -> Iterator[str]:
     yield _summary(run, paint)
     if run.interrupted:
         yield paint("interrupted: trials that did not finish are unmeasured", "yellow")
-    yield paint(f"more: skillwalker show {run.run_id}", "dim")
+    if more:
+        yield paint(f"more: {more}", "dim")
     if note:
         yield paint(note, "bold")
 
