@@ -7,6 +7,8 @@ message of their own. What stands inside an expectation is its type's business (
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -126,7 +128,7 @@ class FieldReader:
             return TestType(written)
         if written is not None:
             hint = f"{did_you_mean(written, _TYPES)}; the types are {', '.join(_TYPES)}"
-            self._tell(child(path, "type"), f"unknown test type {safe(written, 80)}{hint}")
+            self._tell(child(path, "type"), f"unknown test type {_shown(written)}{hint}")
         return None
 
     def _model(self, value: Mapping[str, Any], path: str) -> str:
@@ -134,7 +136,7 @@ class FieldReader:
         if model is not None and not is_model(model):
             hint = did_you_mean(model, MODELS)
             models = f"{', '.join(MODELS)} or a full name that begins with claude-"
-            self._tell(child(path, "model"), f"unknown model {safe(model, 80)}{hint}; write {models}")
+            self._tell(child(path, "model"), f"unknown model {_shown(model)}{hint}; write {models}")
         return model or DEFAULT_MODEL
 
     def _reference(self, value: Mapping[str, Any], path: str, key: str) -> str | None:
@@ -194,6 +196,8 @@ class FieldReader:
         rate = value["passRate"]
         if type(rate) in (int, float) and 0 <= rate <= 1:
             return float(rate)
+        if isinstance(rate, float) and not math.isfinite(rate):
+            return None  # told already, as no JSON number
         self._tell(child(path, "passRate"), f"must be a number from 0 to 1, not {_shown(rate)}")
         return None
 
@@ -251,9 +255,9 @@ def reference_fault(reference: str, kind: str) -> str | None:
     plugin, colon, name = reference.partition(":")
     example = f'must be plugin:{kind}, such as "acme:code-review"'
     if not (plugin and colon and name) or reference.startswith("/"):
-        return f"{example}, not {safe(reference, 80)}"
+        return f"{example}, not {_shown(reference)}"
     if has_controls(reference) or plugin != plugin.strip() or name != name.strip():
-        return f"{example}, without blanks around its parts: {safe(reference, 80)}"
+        return f"{example}, without control characters or blanks around its parts, not {_shown(reference)}"
     return None
 
 
@@ -265,10 +269,12 @@ def _prompt_text(file: Path, shown: str) -> str:
     """
     try:
         with open(file, "rb") as stream:
-            data = stream.read(MAX_PROMPT_BYTES + 1)
-        if len(data) > MAX_PROMPT_BYTES:
-            raise ValueError(f"{shown} has more than the {MAX_PROMPT_BYTES:,} bytes that Claude Code takes")
-        text = decode(data)
+            size = os.fstat(stream.fileno()).st_size
+            if size > MAX_PROMPT_BYTES:
+                raise ValueError(
+                    f"{shown} has {size:,} bytes; Claude Code takes {MAX_PROMPT_BYTES:,} at most"
+                )
+            text = decode(stream.read())
     except OSError as error:
         raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
     except ConfigurationError as error:
@@ -305,7 +311,7 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return (
-        safe(json.dumps(value, ensure_ascii=False), 40)
+        safe(json.dumps(value, ensure_ascii=False), 80)
         if isinstance(value, str | int | float)
         else _kind(value)
     )

@@ -23,13 +23,14 @@ def path_fault(name: str) -> str | None:
     if not name.strip():
         return "is empty"
     if has_controls(name):
-        return f"holds control characters: {safe(name)}"
-    if "\\" in name:
-        return f"holds a backslash; write {safe(name.replace(chr(92), '/'))}"
-    if name.startswith("/") or _DRIVE.match(name):
-        return f"must be relative, not {safe(name)}"
-    if ".." in name.split("/"):
-        return f"must not lead upwards (..): {safe(name)}"
+        return f"holds control characters: {safe(name, 80)}"
+    slashed = name.replace("\\", "/")
+    if slashed.startswith("/") or _DRIVE.match(name):
+        return f"must be relative, not {safe(name, 80)}"
+    if ".." in slashed.split("/"):
+        return f"must not lead upwards (..): {safe(name, 80)}"
+    if slashed != name:
+        return f"holds a backslash; write {safe(slashed, 80)}"
     return None
 
 
@@ -48,7 +49,7 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     if folder and not inner:
         raise ValueError(f"must name something in {folder}/")
     parts = [folder, *inner] if folder else inner
-    path, shown = base.joinpath(*parts), safe("/".join(parts)) or "."
+    path, shown = base.joinpath(*parts), safe("/".join(parts), 120) or "."
     try:
         mode = mode_inside(base, parts, depth=1 if folder else 0)
     except FileNotFoundError:
@@ -93,11 +94,16 @@ def mode_inside(base: Path, parts: Sequence[str], depth: int = 0) -> int | None:
 
 
 def _suggestion(folder: Path, name: str, kind: Kind) -> str:
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_dir() == (kind == "directory")]
-    except OSError:
-        return ""
-    if (last := name.rpartition("/")[2]) in names:
+    """What lies where it was looked for, or has its name at the top of the folder."""
+    parent, slash, last = name.rpartition("/")
+    if slash and last in _names(folder, kind):
         return f" (did you mean {safe(last)}?)"
-    return did_you_mean(name, sorted(names))
+    return did_you_mean(name, (f"{parent}{slash}{entry}" for entry in _names(folder / parent, kind)))
+
+
+def _names(folder: Path, kind: Kind) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if os.path.isdir(folder / name) == (kind == "directory")]

@@ -144,8 +144,8 @@ class _Scanner:
         start = self.position
         if self._next() != '"':
             raise self._unexpected("a key in double quotes")
-        key = self._string()
-        frame.key = key
+        frame.key = key = self._string()
+        self._check_characters(key, start)
         if (first := frame.node.inner.get(key)) is not None:
             line = line_at(self.text, first.offset)
             self._tell(start, f"duplicate key {safe(key, 80)} (first in line {line})")
@@ -162,7 +162,8 @@ class _Scanner:
             self.frames.append(_Frame(node, self.position, "}" if character == "{" else "]"))
             self.position += 1
         elif character == '"':
-            self._string()
+            start = self.position
+            self._check_characters(self._string(), start)
         elif match := _WORD.match(self.text, self.position):
             self._word(match[0])
             self.position = match.end()
@@ -189,9 +190,11 @@ class _Scanner:
                 raise NotJsonError(
                     match.end(), f"a control character in a string; write it as {safe(control)}"
                 )
+        return value
+
+    def _check_characters(self, value: str, start: int) -> None:
         if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
             self._tell(start, "half a surrogate pair, which is no character")
-        return value
 
     def _word(self, word: str) -> None:
         if word in _LITERALS:
