@@ -8,7 +8,7 @@ and it fails an unexpected one, since the description did lead the model to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
@@ -23,8 +23,7 @@ _CALL_TESTS = {TestType.SKILL_CALL, TestType.AGENT_CALL}
 _ERROR_LIMIT = 200
 
 
-@frozen
-class _Use:
+class _Use(NamedTuple):
     """One skill or agent as it was seen.
 
     Attributes:

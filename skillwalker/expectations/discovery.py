@@ -13,6 +13,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import entrypoints
 from attrs import frozen
@@ -43,8 +44,7 @@ class Candidate:
         return f"{self.distribution} {self.version}" if self.version else self.distribution
 
 
-@frozen
-class Found:
+class Found(NamedTuple):
     """What a scan found.
 
     Attributes:
@@ -55,8 +55,7 @@ class Found:
     damaged: tuple[str, ...] = ()
 
 
-@frozen
-class _Source:
+class _Source(NamedTuple):
     """One distribution's entry points: either read, or the reason why they cannot be."""
 
     file: str
@@ -134,11 +133,18 @@ def _read(file: str, directory: str) -> _Source:
     is_egg = kind == ".egg-info"
     config = entrypoints.CaseSensitiveConfigParser(delimiters=("=",))
     try:
-        with open(file, encoding="utf-8") as lines:
-            config.read_file(lines, source=file)
+        text = Path(file).read_bytes().decode("utf-8")
+        if GROUP in text or not _looks_sound(text):  # parsing every file would take most of a scan's time
+            config.read_string(text, source=file)
     except (configparser.Error, UnicodeDecodeError, OSError) as error:
         return _Source(file, distribution.name, damage=_one_line(error), is_egg=is_egg)
     return _Source(file, distribution.name, distribution.version, _entries(config), is_egg=is_egg)
+
+
+def _looks_sound(text: str) -> bool:
+    """Whether a text has nothing but sections and assignments, so that nobody needs to parse it."""
+    lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] not in "#;"]
+    return not lines or (lines[0][0] == "[" and all(line[0] in "[ \t" or "=" in line for line in lines))
 
 
 def _entries(config: configparser.ConfigParser) -> tuple[tuple[str, str], ...]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen, validators
 
 from skillwalker.errors import JudgeError
 from skillwalker.evals import Eval, Test
 from skillwalker.expectations.base import Detail, Trial, Verdict
-from skillwalker.expectations.evidence import Evidence, gather
 from skillwalker.expectations.rubric import Criterion, read_rubric
 from skillwalker.judging import MODEL_IDS, answer_schema, is_model
 from skillwalker.outcomes import Outcome
 from skillwalker.text import safe
+
+if TYPE_CHECKING:
+    from skillwalker.expectations.evidence import Evidence
 
 SYSTEM = """\
 You grade the work of another program against criteria.
@@ -64,6 +66,8 @@ class LlmJudge:
 
     def check(self, trial: Trial) -> Verdict:
         trial.require_healthy("the work that a judge would grade")
+        from skillwalker.expectations.evidence import gather  # checking evals does without work directories
+
         criteria = self._criteria(trial)
         evidence = gather(trial)
         if trial.services.judge is None:
