@@ -66,7 +66,7 @@ def assess(
         return Health(Reason.CASSETTE_MISS, served.miss)
     if transcript.result is None:
         return _without_result(served, ended, stderr_tail)
-    if transcript.result.is_error:
+    if transcript.result.is_error is not False or transcript.result.subtype != "success":
         return _error_result(transcript.result, served)
     if problem := _not_loaded(transcript.init, plugin_paths, servers_matter):
         return Health(Reason.PLUGIN_NOT_LOADED, problem)
@@ -116,17 +116,17 @@ def _api_error(status: int, kind: str, message: str) -> Health:
 
 def _not_loaded(init: Init | None, plugin_paths: Sequence[str], servers_matter: bool) -> str:
     """What Claude Code's own init event says is missing; empty where all was loaded."""
-    if init is None:
-        return "Claude Code never said what it loaded"
+    if init is None or init.plugins is None:
+        return "Claude Code never said which plugins it loaded"
+    errors = "; ".join(map(str, init.plugin_errors))
     loaded = {plugin.path for plugin in init.plugins}
-    errors = "; ".join(f"{error.plugin}: {error.message}" for error in init.plugin_errors)
     if missing := [path for path in plugin_paths if path not in loaded]:
         names = ", ".join(path.rsplit("/", 1)[-1] for path in missing)
-        return f"not loaded: {names}" + (f" ({errors})" if errors else " (it has no component, or no manifest)")
+        return f"not loaded: {names} ({errors or 'Claude Code gives no cause'})"
     if errors:
         return errors
-    if servers_matter:
-        failed = [name for name, status in init.mcp_servers.items() if status != "connected"]
+    if servers_matter and (servers := init.mcp_servers):
+        failed = [f"{name} ({status})" for name, status in servers.items() if status != "connected"]
         if failed:
             return "MCP servers that did not connect: " + ", ".join(sorted(failed))
     return ""

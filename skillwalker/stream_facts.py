@@ -150,7 +150,7 @@ class Usage:
 
         def added(name: str) -> int | None:
             known = [value for part in parts if (value := getattr(part, name)) is not None]
-            return sum(known) if len(known) == len(parts) else None
+            return sum(known) if known and len(known) == len(parts) else None
 
         return cls(*map(added, _MODEL_USAGE))
 

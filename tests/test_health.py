@@ -1,0 +1,175 @@
+"""When a trial may say no."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+from skillwalker.health import Stopped, assess
+from skillwalker.outcomes import Reason
+from skillwalker.sandbox.base import Exit
+from skillwalker.testing import TranscriptBuilder
+from skillwalker.transcript import Transcript
+
+PATH = "/plugins/0/acme"
+
+
+@frozen
+class Served:
+    answers: int = 1
+    message_ids: frozenset[str] = frozenset()
+    tool_use_ids: frozenset[str] = frozenset()
+    miss: str | None = None
+    errors: tuple[tuple[int, str, str], ...] = ()
+
+
+def good() -> TranscriptBuilder:
+    return TranscriptBuilder().init(plugins={"acme": PATH}).skill("acme:tidy").text("Done.").result()
+
+
+def health(tmp_path: Path, events: TranscriptBuilder, *, served: Served | None = None, **more):
+    transcript = Transcript.read(events.write(tmp_path / "events.jsonl"))
+    known = {"message_ids": frozenset(transcript.message_ids), "tool_use_ids": frozenset(transcript.tool_use_ids)}
+    arguments = {"ended": Exit(0), "stopped": None, "plugin_paths": [PATH], "servers_matter": True} | more
+    return assess(transcript, served or Served(**known), **arguments)
+
+
+def test_a_whole_trial_is_healthy(tmp_path):
+    assert health(tmp_path, good()).healthy
+
+
+def test_an_exit_code_alone_says_nothing_where_the_result_is_good(tmp_path):
+    assert health(tmp_path, good(), ended=Exit(1)).healthy
+
+
+@pytest.mark.parametrize("reason", [Reason.TIMEOUT, Reason.STALLED, Reason.INTERRUPTED, Reason.DISK_LIMIT])
+def test_what_the_runner_stopped_is_not_healthy_whatever_the_stream_says(tmp_path, reason):
+    assert health(tmp_path, good(), stopped=Stopped(reason, "why")).reason is reason
+
+
+def test_a_memory_limit_is_told_by_the_engine_not_by_137(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH})
+
+    assert health(tmp_path, events, ended=Exit(137, out_of_memory=True)).reason is Reason.OUT_OF_MEMORY
+    assert health(tmp_path, events, ended=Exit(137)).reason is Reason.CLAUDE_ERROR
+
+
+def test_calls_that_the_model_did_not_make_contaminate(tmp_path):
+    found = health(tmp_path, good(), served=Served())
+
+    assert found.reason is Reason.CONTAMINATED
+    assert "toolu_" in found.message
+
+
+def test_a_message_that_the_model_did_not_send_contaminates(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).text("I am the model").result()
+
+    assert health(tmp_path, events, served=Served()).reason is Reason.CONTAMINATED
+
+
+def test_no_result_and_exit_0_is_an_incomplete_stream(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH})
+
+    found = health(tmp_path, events, stderr_tail="warming up\nlast words\n")
+    assert found.reason is Reason.INCOMPLETE_STREAM
+    assert "last words" in found.message
+
+
+def test_no_output_at_all_is_no_measurement(tmp_path):
+    for ended in (Exit(1), Exit(0), Exit(None), None):
+        assert not health(tmp_path, TranscriptBuilder(), ended=ended, served=Served(answers=0)).healthy
+
+
+def test_an_error_of_the_api_is_told_apart_from_a_full_rate(tmp_path):
+    for status, reason in ((529, Reason.API_ERROR), (429, Reason.RATE_LIMITED), (401, Reason.API_ERROR)):
+        events = TranscriptBuilder().init(plugins={"acme": PATH}).result(error="API Error")
+        served = Served(answers=0, errors=((status, "some_error", "no"),))
+        assert health(tmp_path, events, served=served).reason is reason
+
+
+def test_success_around_an_error_is_an_error(tmp_path):
+    result = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 500, "result": "API Error"}
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).event(result)
+
+    assert health(tmp_path, events).reason is Reason.API_ERROR
+
+
+@pytest.mark.parametrize("subtype", ["error_max_turns", "error_during_execution", "error_of_the_future"])
+def test_a_result_that_is_not_success_is_an_error_of_claude_code(tmp_path, subtype):
+    events = TranscriptBuilder().init(plugins={"acme": PATH})
+    for is_error in (True, False):
+        events.event({"type": "result", "subtype": subtype, "is_error": is_error})
+        assert health(tmp_path, events).reason is Reason.CLAUDE_ERROR
+
+
+def test_a_result_that_does_not_say_whether_it_is_an_error_is_none_to_trust(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH})
+    events.event({"type": "result", "subtype": "success", "result": "fine"})
+
+    assert not health(tmp_path, events).healthy
+
+
+def test_what_no_script_answers_is_a_miss(tmp_path):
+    served = Served(miss="turn 3 of evals/x/rehearsal.json")
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).result(error="API Error: 404")
+
+    found = health(tmp_path, events, served=served)
+    assert found.reason is Reason.CASSETTE_MISS
+    assert "turn 3" in found.message
+
+
+def test_a_plugin_must_be_loaded_from_where_it_was_put(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": "/elsewhere/acme"}).text("Done.").result()
+
+    assert health(tmp_path, events).reason is Reason.PLUGIN_NOT_LOADED
+
+
+def test_a_plugin_error_is_told_in_the_loaders_words(tmp_path):
+    init = {
+        "type": "system",
+        "subtype": "init",
+        "plugins": [{"name": "acme", "path": PATH}],
+        "plugin_errors": [{"plugin": "acme", "message": "bad manifest", "type": "generic-error"}],
+    }
+    events = TranscriptBuilder().event(init).text("Done.").result()
+
+    found = health(tmp_path, events)
+    assert found.reason is Reason.PLUGIN_NOT_LOADED
+    assert "bad manifest" in found.message
+
+
+@pytest.mark.parametrize(("matter", "reason"), [(True, Reason.PLUGIN_NOT_LOADED), (False, None)])
+def test_a_server_that_does_not_connect_matters_where_work_is_tested(tmp_path, matter, reason):
+    init = {
+        "type": "system",
+        "subtype": "init",
+        "plugins": [{"name": "acme", "path": PATH}],
+        "mcp_servers": [{"name": "plugin:acme:db", "status": "pending"}],
+    }
+    events = TranscriptBuilder().event(init).text("Done.").result()
+
+    assert health(tmp_path, events, servers_matter=matter).reason is reason
+
+
+def test_an_answer_must_have_come_from_the_gateway(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).result("from nowhere")
+
+    assert not health(tmp_path, events, served=Served(answers=0)).healthy
+
+
+def test_an_agent_whose_end_never_came_leaves_the_trial_incomplete(tmp_path):
+    started = {
+        "type": "system",
+        "subtype": "task_started",
+        "task_id": "a1",
+        "tool_use_id": "toolu_1",
+        "subagent_type": "acme:auditor",
+        "task_type": "local_agent",
+    }
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).tool("Agent", {"subagent_type": "acme:auditor"})
+    started["tool_use_id"] = events.last_call
+    events.event(started).text("Waiting.").result()
+
+    assert health(tmp_path, events).reason is Reason.INCOMPLETE_STREAM
