@@ -1,0 +1,149 @@
+"""The clocks of running trials."""
+
+from __future__ import annotations
+
+import time
+
+from attrs import define, field, frozen
+
+from skillwalker.health import Stopped
+from skillwalker.outcomes import Reason
+from skillwalker.supervisor import GRACE_SECONDS, STALL_SECONDS, Supervisor, Watched
+
+
+@frozen
+class Moving:
+    last_activity: float = 0.0
+    held_seconds: float = 0.0
+
+
+@define
+class Process:
+    """Remembers what was done to it."""
+
+    size: float | None = None
+    done: list[str] = field(factory=list)
+
+    def interrupt(self) -> None:
+        self.done.append("interrupt")
+
+    def kill(self) -> None:
+        self.done.append("kill")
+
+    def workspace_mib(self) -> float | None:
+        return self.size
+
+
+def watched(process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0) -> Watched:
+    return Watched(process, lambda: moving or Moving(), timeout, 2048, start, start)
+
+
+def test_within_its_limits_a_trial_is_left_alone():
+    process = Process(size=1.0)
+    trial = watched(process)
+
+    trial.look(159.0)
+
+    assert (process.done, trial.stopped) == ([], None)
+
+
+def test_at_the_limit_it_is_asked_to_end_and_then_made_to():
+    process = Process()
+    trial = watched(process)
+
+    trial.look(160.0)
+    assert process.done == ["interrupt"]
+    assert trial.stopped is not None
+    assert trial.stopped.reason is Reason.TIMEOUT
+    assert "60 s" in trial.stopped.message
+    trial.look(160.0 + GRACE_SECONDS - 0.1)
+    assert process.done == ["interrupt"]
+    trial.look(160.0 + GRACE_SECONDS)
+    assert process.done == ["interrupt", "kill"]
+
+
+def test_the_clock_stands_still_while_the_gateway_holds_a_request_back():
+    process = Process()
+    trial = watched(process, moving=Moving(held_seconds=30.0, last_activity=185.0))
+
+    trial.look(189.0)
+    assert trial.stopped is None
+    trial.look(190.0)
+    assert trial.stopped is not None
+
+
+def test_silence_everywhere_is_a_stall():
+    trial = watched(Process(), timeout=10_000)
+
+    trial.look(100.0 + STALL_SECONDS - 1)
+    assert trial.stopped is None
+    trial.look(100.0 + STALL_SECONDS)
+    assert trial.stopped is not None
+    assert trial.stopped.reason is Reason.STALLED
+
+
+def test_a_byte_an_event_or_an_open_tool_call_is_no_silence():
+    late = 100.0 + STALL_SECONDS + 50
+    talking = watched(Process(), timeout=10_000, moving=Moving(last_activity=late - 1))
+    printing = watched(Process(), timeout=10_000)
+    printing.last_event = late - 1
+    working = watched(Process(), timeout=10_000)
+    working.open_tools = 1
+
+    for trial in (talking, printing, working):
+        trial.look(late)
+        assert trial.stopped is None
+
+
+def test_a_work_directory_over_its_limit_ends_the_trial_at_once():
+    process = Process(size=3000.0)
+    trial = watched(process, timeout=10_000)
+
+    trial.look(106.0)
+
+    assert trial.stopped is not None
+    assert trial.stopped.reason is Reason.DISK_LIMIT
+    trial.look(106.0)
+    assert process.done == ["kill"]
+
+
+def test_an_unknown_size_is_no_reason():
+    trial = watched(Process(size=None), timeout=10_000)
+
+    trial.look(106.0)
+
+    assert trial.stopped is None
+
+
+def test_the_first_reason_is_kept():
+    process = Process()
+    trial = watched(process)
+    trial.stop(Stopped(Reason.TIMEOUT, "first"), 160.0)
+
+    trial.stop(Stopped(Reason.INTERRUPTED, "second"), 161.0, grace=0)
+    trial.look(161.0)
+
+    assert trial.stopped == Stopped(Reason.TIMEOUT, "first")
+    assert process.done == ["interrupt", "kill"]
+
+
+def test_stopping_all_reaches_running_trials_and_those_that_start_later():
+    with Supervisor(tick_seconds=0.01) as supervisor:
+        now = time.monotonic()
+        running, later = Process(), Process()
+        with supervisor.watch(watched(running, start=now)):
+            supervisor.stop_all(Stopped(Reason.INTERRUPTED, "the run got SIGINT"))
+            assert running.done == ["interrupt"]
+        with supervisor.watch(watched(later, start=now)):
+            assert later.done == ["interrupt"]
+
+
+def test_the_thread_looks_by_itself():
+    process = Process()
+    with Supervisor(tick_seconds=0.01) as supervisor:
+        trial = watched(process, timeout=0.01, start=time.monotonic())
+        with supervisor.watch(trial):
+            deadline = time.monotonic() + 5
+            while trial.stopped is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+    assert process.done == ["interrupt"]
