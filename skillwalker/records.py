@@ -78,9 +78,19 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
         }
         if usage
         else None,
-        "skills": [{"name": use.name, "calls": use.calls, "loaded": use.loaded} for use in trial.skills],
+        "skills": [
+            {"name": use.name, "calls": use.calls, "loaded": use.loaded, "errors": list(use.errors)}
+            for use in trial.skills
+        ],
         "agents": [
-            {"name": use.name, "calls": use.calls, "completed": use.completed} for use in trial.agents
+            {
+                "name": use.name,
+                "calls": use.calls,
+                "started": use.started,
+                "completed": use.completed,
+                "errors": list(use.errors),
+            }
+            for use in trial.agents
         ],
         "notes": list(trial.notes),
     }
@@ -188,8 +198,14 @@ def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:
         cost_usd=data["cost_usd"],
         turns=data["turns"],
         usage=Usage(**data["usage"]) if data["usage"] else None,
-        skills=tuple(SkillUse(use["name"], use["calls"], use["loaded"]) for use in data["skills"]),
-        agents=tuple(AgentUse(use["name"], use["calls"], use["completed"]) for use in data["agents"]),
+        skills=tuple(
+            SkillUse(use["name"], use["calls"], use["loaded"], errors=tuple(use["errors"]))
+            for use in data["skills"]
+        ),
+        agents=tuple(
+            AgentUse(use["name"], use["calls"], use["started"], use["completed"], tuple(use["errors"]))
+            for use in data["agents"]
+        ),
         judged=judged,
         notes=tuple(data["notes"]),
     )

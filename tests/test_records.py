@@ -1,0 +1,140 @@
+"""Results as JSON values and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.expectations.base import Detail, Verdict
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.records import load_run, planned_object, problems_object, run_object, trial_object, verdict_object
+from skillwalker.results import Judged, RunResult, TestResult, TrialResult
+from skillwalker.store import Store
+from skillwalker.transcript import AgentUse, SkillUse, Usage
+
+RUN_ID = "20261130T101500Z-3f9a1c"
+
+
+def a_run() -> RunResult:
+    details = (Detail("c1 names a file", Outcome.PASSED, "it does"),)
+    judged = (
+        Judged(0, "skill-call", Verdict(Outcome.PASSED, "called")),
+        Judged(1, "llm-judge", Verdict(Outcome.FAILED, "0 of 1", details)),
+    )
+    whole = TrialResult(
+        id="csv.tidies.0a1b2c3d.main.1",
+        index=1,
+        outcome=Outcome.FAILED,
+        duration_ms=1200,
+        turns=2,
+        usage=Usage(20, 40, 0, None),
+        skills=(SkillUse("acme:tidy", 1, True),),
+        agents=(AgentUse("acme:auditor", 1, True, None),),
+        judged=judged,
+        notes=("said twice",),
+    )
+    broken = TrialResult(
+        id="csv.tidies.0a1b2c3d.main.2", index=2, outcome=Outcome.UNMEASURED, reason=Reason.TIMEOUT, message="late"
+    )
+    test = TestResult("csv", "tidies", "skill-prompt", "opus", 3, 2, (whole, broken))
+    return RunResult(RUN_ID, "docker", "rehearsal", (test,), 5120, "2.1.332", "sha256:ab")
+
+
+def stored(run: RunResult, store: Store):
+    manifest = {
+        "schema": 1,
+        "sandbox": run.sandbox,
+        "model_source": run.model_source,
+        "claude_code_version": run.claude_code_version,
+        "image": run.image,
+        "duration_ms": run.duration_ms,
+        "options": {"allow_unmeasured": 0},
+        "tests": [planned_object(test) for test in run.tests],
+    }
+    directory = store.create(run.run_id, manifest)
+    for test in run.tests:
+        for trial in test.trials:
+            lines = [{"trial": trial.id, "position": j.position, **verdict_object(j)} for j in trial.judged]
+            directory.add_verdicts(lines)
+            directory.finish_trial(trial.id, {"eval": test.eval, "test": test.name, **trial_object(trial)})
+    return directory
+
+
+def test_the_object_has_the_documented_shape():
+    found = run_object(a_run())
+
+    assert {"schema", "run_id", "outcome", "sandbox", "model_source", "claude_code_version", "image"} <= set(found)
+    assert found["totals"] == {
+        "tests": 1,
+        "passed": 0,
+        "failed": 0,
+        "unmeasured": 1,  # one of three trials failed, two need to pass, and two are not measured
+        "cost_usd": None,
+        "duration_ms": 5120,
+    }
+    first, second = found["tests"][0]["trials"]
+    assert first["skills"] == [{"name": "acme:tidy", "calls": 1, "loaded": True, "errors": []}]
+    agent = {"name": "acme:auditor", "calls": 1, "started": True, "completed": None, "errors": []}
+    assert first["agents"] == [agent]
+    assert first["expectations"][1]["details"] == [
+        {"name": "c1 names a file", "outcome": "passed", "message": "it does"}
+    ]
+    assert first["reason"] is None
+    assert second["reason"] == "timeout"
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_what_was_not_observed_is_null_and_never_0():
+    trial = run_object(a_run())["tests"][0]["trials"][1]
+
+    assert [trial[key] for key in ("duration_ms", "cost_usd", "turns", "usage")] == [None] * 4
+
+
+def test_a_stored_run_is_read_back_as_it_was(tmp_path):
+    run = a_run()
+
+    assert run_object(load_run(stored(run, Store(tmp_path)))) == run_object(run)
+
+
+def test_a_trial_that_did_not_finish_is_unmeasured_when_read_back(tmp_path):
+    directory = stored(a_run(), Store(tmp_path))
+    (directory.path / "trials" / "csv.tidies.0a1b2c3d.main.1" / "trial.json").unlink()
+
+    test = load_run(directory).tests[0]
+
+    assert (len(test.trials), test.outcome) == (1, Outcome.UNMEASURED)
+
+
+def test_a_later_verdict_replaces_the_former(tmp_path):
+    directory = stored(a_run(), Store(tmp_path))
+    again = Judged(1, "llm-judge", Verdict(Outcome.PASSED, "1 of 1"))
+    directory.add_verdicts([{"trial": "csv.tidies.0a1b2c3d.main.1", "position": 1, **verdict_object(again)}])
+
+    assert load_run(directory).tests[0].trials[0].judged[1].verdict.message == "1 of 1"
+
+
+def test_a_newer_format_is_refused_by_name(tmp_path):
+    directory = Store(tmp_path).create(RUN_ID, {"schema": 2})
+
+    with pytest.raises(ConfigurationError, match="format 2; this version reads 1"):
+        load_run(directory)
+
+
+def test_a_damaged_trial_is_told_and_not_guessed(tmp_path):
+    directory = stored(a_run(), Store(tmp_path))
+    (directory.path / "trials" / "csv.tidies.0a1b2c3d.main.2" / "trial.json").write_text('{"id": "x"}')
+
+    with pytest.raises(ConfigurationError, match="does not hold a whole run"):
+        load_run(directory)
+
+
+def test_problems_keep_their_places():
+    problem = Problem("unknown field promt", file="evals/csv/tests.json", line=4, path="tests[0]")
+
+    assert problems_object([problem]) == {
+        "problems": [
+            {"file": "evals/csv/tests.json", "line": 4, "path": "tests[0]", "message": "unknown field promt"}
+        ]
+    }
