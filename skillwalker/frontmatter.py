@@ -93,7 +93,7 @@ def text_of(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return _number_text(float(value))
+            return _number_text(value)
         case list():
             return ",".join(map(text_of, value))
         case _:
@@ -102,12 +102,7 @@ def text_of(value: Any) -> str:
 
 def is_true(value: Any) -> bool:
     """A switch such as `disable-model-invocation` is on."""
-    return isinstance(value, str | int | float) and text_of(value).strip().lower() in (
-        "true",
-        "yes",
-        "on",
-        "1",
-    )
+    return not isinstance(value, list) and text_of(value).strip().lower() in ("true", "yes", "on", "1")
 
 
 def strip(text: str) -> str:
@@ -153,7 +148,7 @@ def _parse(block: str) -> tuple[dict[str, Any], str | None]:
     except yaml.MarkedYAMLError as error:
         line = f" at line {error.problem_mark.line + 2}" if error.problem_mark else ""
         return {}, f"the frontmatter is not valid YAML{line}: {error.problem}"
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         return {}, f"the frontmatter is not valid YAML: {error}"
 
 
@@ -177,7 +172,7 @@ class _Reading:
 
         self._lines = block.split("\n")
         self._root: Any = yaml.compose(block, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
-        self._seen: dict[int, Any] = {}  # an alias is read once, and a circle of them ends
+        self._seen: dict[int, Any] = {}  # an alias is read once; inside itself it is nothing
 
     def fields(self) -> dict[str, Any]:
         if self._root is None:
@@ -201,14 +196,13 @@ class _Reading:
             self._refuse_unindented(node, outer, may_begin="#]}")
         else:
             outer = node.start_mark.column
+        self._seen[id(node)] = None
         if node.id == "sequence":
-            items: list[Any] = self._seen.setdefault(id(node), [])
-            items.extend(self._value(item, outer) for item in node.value)
-            return items
-        fields: dict[str, Any] = self._seen.setdefault(id(node), {})
-        for key, value in node.value:
-            fields[text_of(self._value(key, outer))] = self._value(value, outer)  # last wins
-        return fields
+            read: Any = [self._value(item, outer) for item in node.value]
+        else:  # of two equal keys the last wins
+            read = {text_of(self._value(key, outer)): self._value(value, outer) for key, value in node.value}
+        self._seen[id(node)] = read
+        return read
 
     def _refuse_unindented(self, node: Any, outer: int, may_begin: str) -> None:
         """A text in quotes or brackets goes on in indented lines only; libyaml does not mind."""
@@ -225,7 +219,7 @@ def _plain(text: str) -> Any:
         return _CONSTANTS[text]
     for pattern, base in _NUMBERS:
         if number := pattern.fullmatch(text):
-            return int(number[1], base)
+            return float(int(number[1], base))
     if _DECIMAL.fullmatch(text):
         return float(text)
     return text.translate(_UNHIDE)

@@ -1,0 +1,190 @@
+"""The skills, commands and agents of one plugin directory, under the ids that Claude Code gives them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from skillwalker.frontmatter import Frontmatter, is_true, read_frontmatter, strip, text_of
+from skillwalker.listing import agent_description, shown, skill_description
+from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
+
+
+def find_skills(place: Place) -> tuple[Skill, ...]:
+    """All skills and commands, sorted by id."""
+    found = [*_commands(place), *_named_commands(place), *_default_skills(place), *_declared_skills(place)]
+    unique = {(skill.path, skill.id): skill for skill in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda skill: (skill.id, str(skill.path))))
+
+
+def find_agents(place: Place) -> tuple[Agent, ...]:
+    """All agents, sorted by id."""
+    agents = list(_default_agents(place)) if place.manifest.agents is None else []
+    for path in place.manifest.agents or ():
+        if file := place.declared(path, "agents"):
+            agents.append(_agent(place, file, (), agents=[path]))
+    return tuple(sorted(agents, key=lambda agent: (agent.id, str(agent.path))))
+
+
+def plain_id(name: str) -> str:
+    """`name` as Claude Code makes an id of a skill's directory: other characters than letters become `-`."""
+    units = re.sub(r"[\U00010000-\U0010ffff]", "--", name)  # JavaScript counts such a character twice
+    return re.sub(r"[^A-Za-z0-9_-]", "-", units)
+
+
+def _default_skills(place: Place) -> Iterator[Skill]:
+    directory = place.directory / "skills"
+    if place.default_skills and directory.is_dir():
+        yield from _skills_in(place, directory)
+    elif not place.manifest.skills and (place.directory / SKILL_FILE).is_file():
+        yield _skill_by_name(place, place.directory / SKILL_FILE)
+
+
+def _declared_skills(place: Place) -> Iterator[Skill]:
+    for path in place.manifest.skills:
+        directory = place.declared(path, "skills")
+        if directory is None:
+            continue
+        if directory.is_file():
+            place.notices.append(f"plugin.json: skills: {path} is a file; name its directory")
+        elif (directory / SKILL_FILE).is_file():
+            yield _skill_by_name(place, directory / SKILL_FILE, skills=[path])
+        else:
+            yield from _skills_in(place, directory, skills=[path])
+
+
+def _skills_in(place: Place, directory: Path, **declared: Any) -> Iterator[Skill]:
+    for entry in _entries(directory):
+        file = Path(entry.path, SKILL_FILE)
+        if file.is_file():
+            yield _skill(place, file, plain_id(entry.name), entry.name, **declared)
+
+
+def _skill_by_name(place: Place, file: Path, **declared: Any) -> Skill:
+    """A skill in the plugin's root or in a directory that `plugin.json` names: its name comes first."""
+    name = _frontmatter(file).fields.get("name")
+    own = strip(name).removeprefix(f"{place.prefix}:") if isinstance(name, str) else ""
+    return _skill(place, file, plain_id(own or file.parent.name), file.parent.name, **declared)
+
+
+def _commands(place: Place) -> Iterator[Skill]:
+    if place.manifest.commands is None:
+        if (place.directory / "commands").is_dir():
+            yield from _commands_in(place, place.directory / "commands", ())
+        return
+    for path in place.manifest.commands:
+        found = place.declared(path, "commands")
+        if found is None:
+            continue
+        if found.is_dir():
+            yield from _commands_in(place, found, (), commands=[path])
+        else:
+            yield _skill(place, found, found.stem, None, commands=[path])
+
+
+def _commands_in(place: Place, directory: Path, above: tuple[str, ...], **declared: Any) -> Iterator[Skill]:
+    if above and (directory / SKILL_FILE).is_file():
+        yield _skill(place, directory / SKILL_FILE, ":".join(above), None, **declared)
+        return
+    for entry in _entries(directory):
+        if entry.is_symlink():
+            continue  # Claude Code follows none here
+        if entry.is_dir():
+            yield from _commands_in(place, Path(entry.path), (*above, entry.name), **declared)
+        elif entry.name.lower().endswith(".md"):
+            tail = ":".join((*above, entry.name.removesuffix(".md")))
+            yield _skill(place, Path(entry.path), tail, None, **declared)
+
+
+def _named_commands(place: Place) -> Iterator[Skill]:
+    for name, value in place.manifest.named_commands.items():
+        given, content = value.get("description"), value.get("content")
+        if isinstance(source := value.get("source"), str):
+            file = place.declared(source, "commands")
+        else:
+            file = place.directory
+        if file is None:
+            continue
+        front = (
+            _frontmatter(file)
+            if content is None
+            else read_frontmatter(str(content).encode("utf-8", "replace"))
+        )
+        if isinstance(given, str):
+            front = Frontmatter({**front.fields, "description": given}, front.body)
+        described = skill_description(front, "command")
+        declared = {name: {"content": "", "description": described or ""}}
+        where = place.source(None, described, commands=declared)
+        yield _skill_of(place, front, file, name, None, where)
+
+
+def _skill(place: Place, file: Path, tail: str, dirname: str | None, **declared: Any) -> Skill:
+    """`dirname` is None for a command."""
+    front = _frontmatter(file)
+    described = skill_description(front, "command" if dirname is None else "skill")
+    where = place.source(file.relative_to(place.directory).as_posix(), described, **declared)
+    return _skill_of(place, front, file, tail, dirname, where)
+
+
+def _skill_of(
+    place: Place, front: Frontmatter, file: Path, tail: str, dirname: str | None, where: Source
+) -> Skill:
+    name = text_of(front.fields.get("name")) or None
+    own = strip(name or "").removeprefix(f"{place.prefix}:")
+    others = [f"{place.prefix}:{own}", own] if own else []
+    if dirname is not None:
+        others += [f"{place.prefix}:{dirname}"] if own else [tail, f"{place.prefix}:{dirname}"]
+    described = where.described
+    return Skill(
+        id=f"{place.prefix}:{tail}",
+        path=file,
+        source=where,
+        name=name,
+        aliases=tuple(alias for alias in dict.fromkeys(others) if alias != f"{place.prefix}:{tail}"),
+        description=None if described is None else shown(described),
+        model_may_call=not is_true(front.fields.get("disable-model-invocation")),
+        problem=(front.problem or "it has no description") if described is None else None,
+    )
+
+
+def _default_agents(place: Place) -> Iterator[Agent]:
+    top = place.directory / "agents"
+    pending: list[tuple[Path, tuple[str, ...]]] = [(top, ())] if top.is_dir() else []
+    while pending:
+        directory, above = pending.pop()
+        for entry in _entries(directory):
+            if entry.is_symlink():
+                continue  # Claude Code follows none here
+            if entry.is_dir():
+                pending.append((Path(entry.path), (*above, entry.name)))
+            elif entry.name.lower().endswith(".md"):
+                yield _agent(place, Path(entry.path), above)
+
+
+def _agent(place: Place, file: Path, above: tuple[str, ...], **declared: Any) -> Agent:
+    front = _frontmatter(file)
+    name = text_of(front.fields.get("name")) or None
+    described = agent_description(front)
+    return Agent(
+        id=":".join((place.prefix, *above, name or file.name.removesuffix(".md"))),
+        path=file,
+        source=place.source(file.relative_to(place.directory).as_posix(), described, **declared),
+        name=name,
+        description=described or f"Agent from {place.prefix} plugin",
+        problem=None if described else front.problem or "it has no description",
+    )
+
+
+def _entries(directory: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _frontmatter(file: Path) -> Frontmatter:
+    try:
+        return read_frontmatter(file.read_bytes())
+    except OSError as error:
+        return Frontmatter(problem=f"the file cannot be read: {error.strerror}")

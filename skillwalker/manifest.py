@@ -1,0 +1,163 @@
+"""A plugin's `plugin.json`, by Claude Code's rules for it.
+
+What Claude Code refuses here it refuses with the whole plugin, and goes on without it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from attrs import field, frozen
+
+MANIFEST = ".claude-plugin/plugin.json"
+
+
+class ManifestError(ValueError):
+    """Claude Code would not load this plugin; the message says why."""
+
+
+@frozen
+class Manifest:
+    """What is in `plugin.json`.
+
+    Attributes:
+        name: None where there is no file: the plugin is named after its directory.
+        skills: Paths of directories that hold skills, or are one, beside `skills/`.
+        agents: Paths of files in place of `agents/`; None means `agents/`.
+        commands: Paths of files and directories in place of `commands/`; None means `commands/`.
+        named_commands: Commands by name, each an object with `source` or `content`.
+        fields: The whole object.
+    """
+
+    name: str | None = None
+    skills: tuple[str, ...] = ()
+    agents: tuple[str, ...] | None = None
+    commands: tuple[str, ...] | None = None
+    named_commands: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    fields: Mapping[str, Any] = field(factory=dict)
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of the plugin in `directory`.
+
+    Raises:
+        ManifestError: Claude Code would refuse it.
+    """
+    path = directory / MANIFEST
+    if not path.is_file():
+        return Manifest()
+    try:
+        return manifest_of(read_json(path))
+    except (OSError, ValueError) as error:
+        raise ManifestError(f"{MANIFEST}: {error}") from error
+
+
+def manifest_of(value: Any) -> Manifest:
+    """A manifest from its JSON value.
+
+    Raises:
+        ManifestError: Claude Code would refuse it.
+    """
+    if not isinstance(value, dict):
+        raise ManifestError("expected an object")
+    name = value.get("name")
+    if not isinstance(name, str) or not name:
+        raise ManifestError(
+            "`name` is missing" if name is None else "`name` must be a text that is not empty"
+        )
+    if re.search(r"[\s@:/\\]", name) or any(unicodedata.category(char) in ("Cc", "Cf") for char in name):
+        raise ManifestError(f"`name` must not hold spaces, @, :, / or \\: {name!r}")
+    if not isinstance(value.get("version", ""), str):
+        raise ManifestError("`version` must be a text")
+    commands = value.get("commands", ())
+    named = commands if isinstance(commands, dict) else {}
+    if not all(isinstance(command, dict) for command in named.values()):
+        raise ManifestError("`commands` must hold an object for each name")
+    return Manifest(
+        name,
+        _paths(value, "skills") or (),
+        _paths(value, "agents", ending=".md"),
+        () if named else _paths(value, "commands"),
+        named,
+        value,
+    )
+
+
+def read_json(path: Path) -> Any:
+    """A file's JSON value; of two equal keys the last wins, as in Claude Code.
+
+    Raises:
+        OSError, ValueError: It cannot be read.
+    """
+    data = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
+
+
+def below(path: str) -> str | None:
+    """A path that starts with `./` in its shortest form; None where it leaves its directory."""
+    parts: list[str] = []
+    for part in PurePosixPath(path).parts:
+        if part == ".." and not parts:
+            return None
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def hooks_of(directory: Path, manifest: Manifest) -> tuple[str, ...]:
+    """The names of the events that the plugin has hooks for; `?` for a file that cannot be read."""
+    found = [
+        *_objects(directory, "hooks/hooks.json", None),
+        *_objects(directory, None, manifest.fields.get("hooks")),
+    ]
+    events = [value.get("hooks", value) if isinstance(value, dict) else "?" for value in found]
+    return tuple(sorted({event for hooks in events for event in hooks}))
+
+
+def mcp_servers_of(directory: Path, manifest: Manifest) -> tuple[str, ...]:
+    """The names of the plugin's MCP servers; `?` for a file that cannot be read."""
+    declared = manifest.fields.get("mcpServers")
+    found = [*_objects(directory, ".mcp.json", None), *_objects(directory, None, declared)]
+    servers = [value.get("mcpServers", value) if isinstance(value, dict) else "?" for value in found]
+    return tuple(sorted({name for group in servers for name in group}))
+
+
+def _objects(directory: Path, default: str | None, declared: Any) -> Iterator[Any]:
+    """The objects that stand in the default file, in files that are named, or in the manifest itself."""
+    for item in declared if isinstance(declared, list) else [declared if declared is not None else default]:
+        if isinstance(item, str):
+            path = directory / item
+            if path.is_file():
+                try:
+                    yield read_json(path)
+                except (OSError, ValueError):
+                    yield None
+        elif item is not None:
+            yield item
+
+
+def _paths(value: Mapping[str, Any], key: str, ending: str = "") -> tuple[str, ...] | None:
+    if key not in value:
+        return None
+    given = value[key]
+    paths = [given] if isinstance(given, str) else given
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise ManifestError(f"`{key}` must be a path or a list of paths")
+    for path in paths:
+        if not path.startswith("./") and path != ".":
+            raise ManifestError(f"`{key}` must hold paths that start with ./: {path!r}")
+        if not path.endswith(ending):
+            raise ManifestError(f"`{key}` must hold paths of {ending} files: {path!r}")
+    return tuple(paths)

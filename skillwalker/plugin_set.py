@@ -1,0 +1,176 @@
+"""The plugins of an eval as values: what `plugin:skill` names, and what a sandbox and a transcript need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from attrs import field, frozen
+
+from skillwalker.names import Names
+from skillwalker.parts import SKILL_FILE, Agent, Skill
+from skillwalker.text import did_you_mean, listed
+from skillwalker.tree import Tree
+
+Part = TypeVar("Part", Skill, Agent)
+
+
+class UnresolvedError(LookupError):
+    """A `plugin:skill` or `plugin:agent` that names nothing or more than one thing; says so to its author."""
+
+
+@frozen
+class Plugin:
+    """A plugin that Claude Code loads.
+
+    Attributes:
+        name: What stands before the colon in its ids: the name in `plugin.json`, else the directory's.
+        directory: Absolute.
+        written: As it stands in `plugins`; the plugins of a marketplace share it.
+        hooks: Events that it has hooks for.
+        mcp_servers: Names of its MCP servers.
+        notices: What Claude Code ignores of it, one sentence each.
+        generated: Files that a marketplace stands for, by their path in the plugin.
+        hidden: Paths in the plugin that its marketplace does not list.
+    """
+
+    name: str
+    directory: Path
+    root: Path = field(repr=False)
+    written: str
+    skills: tuple[Skill, ...] = field(repr=False)
+    agents: tuple[Agent, ...] = field(repr=False)
+    hooks: tuple[str, ...] = ()
+    mcp_servers: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    generated: Mapping[str, bytes] = field(factory=dict, repr=False)
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def answers_to(self) -> frozenset[str]:
+        """What may stand before the colon of a reference to it."""
+        return frozenset((self.name, self.directory.name))
+
+    @cached_property
+    def tree(self) -> Tree:
+        """What a sandbox gets of it.
+
+        Raises:
+            OSError: something in it cannot be read.
+        """
+        tree = Tree.of_directory(self.directory, root=self.root, leave_out=self._is_hidden)
+        if not self.generated:
+            return tree
+        entries = {
+            entry.path: entry for tree in (tree, Tree.of_files(self.generated)) for entry in tree.entries
+        }
+        return Tree(tuple(sorted(entries.values(), key=lambda entry: entry.path.split("/"))), tree.notes)
+
+    def _is_hidden(self, path: PurePosixPath) -> bool:
+        return str(path) in self.hidden
+
+
+@frozen
+class PluginSet:
+    """The plugins of one eval.
+
+    Attributes:
+        problems: Index into `plugins` (None: about all of it) and what is wrong.
+    """
+
+    plugins: tuple[Plugin, ...] = ()
+    problems: tuple[tuple[int | None, str], ...] = ()
+
+    def skill(self, reference: str) -> Skill:
+        """The skill that `plugin:skill` names, by its id, its directory or its frontmatter's name.
+
+        Raises:
+            UnresolvedError: no skill or several.
+        """
+        prefix, tail = self._split(reference, "skill")
+        plugin = self._plugin(prefix)
+        by_id = [skill for skill in plugin.skills if skill.id == f"{plugin.name}:{tail}"]
+        found = by_id or [skill for skill in plugin.skills if f"{plugin.name}:{tail}" in skill.aliases]
+        return _only(found, plugin.skills, reference, plugin, "skill")
+
+    def agent(self, reference: str) -> Agent:
+        """The agent that `plugin:agent` names.
+
+        Raises:
+            UnresolvedError: no agent or several.
+        """
+        prefix, tail = self._split(reference, "agent")
+        plugin = self._plugin(prefix)
+        found = [agent for agent in plugin.agents if agent.id == f"{plugin.name}:{tail}"]
+        return _only(found, plugin.agents, reference, plugin, "agent")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What Claude Code ignores of these plugins, each with the plugin's name."""
+        return tuple(f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices)
+
+    @cached_property
+    def names(self) -> Names:
+        """The table by which a transcript knows these skills and agents."""
+        owners: dict[str, dict[str, None]] = {}
+        ids = {skill.id for plugin in self.plugins for skill in plugin.skills}
+        directories: dict[str, str] = {}
+        for skill in (skill for plugin in self.plugins for skill in plugin.skills):
+            for alias in skill.aliases:
+                if alias not in ids:
+                    owners.setdefault(alias, {})[skill.id] = None
+            if skill.path.name == SKILL_FILE and skill.source.place is not None:
+                inside = PurePosixPath(skill.source.dirname, skill.source.place).parent
+                directories[str(inside)] = skill.id
+        agents = {agent.id: agent.id for plugin in self.plugins for agent in plugin.agents}
+        skills = {alias: next(iter(of)) for alias, of in owners.items() if len(of) == 1}
+        ambiguous = {alias: tuple(of) for alias, of in owners.items() if len(of) > 1}
+        return Names({**skills, **{name: name for name in ids}}, agents, directories, ambiguous)
+
+    def trees(self) -> tuple[tuple[str, Tree], ...]:
+        """What a sandbox gets: for each plugin its directory's name and content.
+
+        Raises:
+            OSError: something in a plugin cannot be read.
+        """
+        return tuple((plugin.directory.name, plugin.tree) for plugin in self.plugins)
+
+    def _split(self, reference: str, kind: str) -> tuple[str, str]:
+        prefix, colon, tail = reference.partition(":")
+        if not (prefix and colon and tail):
+            raise UnresolvedError(f"expected plugin:{kind}, got {reference!r}")
+        return prefix, tail
+
+    def _plugin(self, prefix: str) -> Plugin:
+        owners = [plugin for plugin in self.plugins if prefix in plugin.answers_to]
+        if len(owners) > 1:
+            both = " and ".join(_shown(plugin) for plugin in owners)
+            raise UnresolvedError(f"{prefix} is the name of two plugins, {both}; rename one")
+        if not owners:
+            options = sorted({name for plugin in self.plugins for name in plugin.answers_to})
+            have = f"`plugins` has {listed(options)}" if options else "none of `plugins` could be loaded"
+            raise UnresolvedError(f"no plugin {prefix} here; {have}{did_you_mean(prefix, options)}")
+        return owners[0]
+
+
+def _only(
+    found: Sequence[Part], all_of_it: Sequence[Part], reference: str, plugin: Plugin, kind: str
+) -> Part:
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = " and ".join(str(part.path.relative_to(plugin.root)) for part in found)
+        raise UnresolvedError(f"{reference} is the name of two {kind}s, {places}; rename one")
+    tails = [part.id.partition(":")[2] for part in all_of_it]
+    have = f"it has {listed(tails)}" if tails else f"it has no {kind}s"
+    tail = reference.partition(":")[2]
+    raise UnresolvedError(
+        f"the plugin {_shown(plugin)} has no {kind} {tail}; {have}{did_you_mean(tail, tails)}"
+    )
+
+
+def _shown(plugin: Plugin) -> str:
+    path = plugin.directory.relative_to(plugin.root).as_posix()
+    return path if plugin.name == plugin.directory.name else f"{path} (named {plugin.name})"

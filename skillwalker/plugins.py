@@ -1,0 +1,132 @@
+"""From the `plugins` of a `tests.json` to plugins, found as Claude Code finds them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from attrs import evolve
+
+from skillwalker.components import find_agents, find_skills
+from skillwalker.manifest import (
+    MANIFEST,
+    Manifest,
+    ManifestError,
+    below,
+    hooks_of,
+    mcp_servers_of,
+    read_manifest,
+)
+from skillwalker.marketplace import Listed, is_marketplace, read_marketplace
+from skillwalker.parts import SKILL_FILE, Agent, Place, Skill
+from skillwalker.plugin_set import Plugin, PluginSet, UnresolvedError
+from skillwalker.text import did_you_mean
+
+__all__ = ["Agent", "Plugin", "PluginSet", "Skill", "UnresolvedError", "load_plugins"]
+
+_COMPONENTS = ("skills", "agents", "commands", "output-styles", "hooks", SKILL_FILE, ".mcp.json", ".lsp.json")
+
+
+def load_plugins(root: Path, written: Sequence[str]) -> PluginSet:
+    """The plugins in these directories relative to `root`; each is read once per process.
+
+    Never raises for what is there: what Claude Code would not load is a problem.
+    """
+    return _load_all(root, tuple(written))
+
+
+@functools.cache
+def _load_all(root: Path, written: tuple[str, ...]) -> PluginSet:
+    plugins: dict[tuple[Path, str], Plugin] = {}
+    problems: list[tuple[int | None, str]] = []
+    for index, path in enumerate(written):
+        found, wrong = _load(root, path)
+        problems += ((index, problem) for problem in wrong)
+        for plugin in found:  # Claude Code loads a directory that is given twice once
+            plugins.setdefault((plugin.directory, plugin.name), plugin)
+    return PluginSet(tuple(plugins.values()), tuple(problems))
+
+
+@functools.cache
+def _load(root: Path, written: str) -> tuple[tuple[Plugin, ...], tuple[str, ...]]:
+    inside = below(written)
+    if inside is None or os.path.isabs(written):
+        return (), (f"{written} is not below the root; `plugins` are directories relative to it",)
+    directory = root / inside if inside else root
+    if not directory.is_dir():
+        what = "is no directory" if directory.exists() else "does not exist"
+        return (), (f"the plugin directory {written} {what}{did_you_mean(written, _near_directories(root))}",)
+    if not directory.resolve().is_relative_to(root.resolve()):
+        return (), (f"{written} is a link that leaves the root",)
+    if is_marketplace(directory):
+        market = read_marketplace(directory)
+        found = [_plugin(listed.directory, root, written, listed) for listed in market.plugins]
+        if found:
+            found[0] = evolve(found[0], notices=(*market.notices, *found[0].notices))
+        return tuple(found), tuple(f"{written}: {problem}" for problem in market.problems)
+    try:
+        return tuple(_plugins_in(directory, root, written)), ()
+    except ManifestError as error:
+        return (), (f"{written}: Claude Code does not load this plugin: {error}",)
+
+
+def _plugins_in(directory: Path, root: Path, written: str) -> Iterator[Plugin]:
+    """The plugin that `directory` is, or those that lie in it.
+
+    Raises:
+        ManifestError: Claude Code would load none, or not all.
+    """
+    if (directory / MANIFEST).is_file() or any((directory / name).exists() for name in _COMPONENTS):
+        yield _plugin(directory, root, written, Listed("", directory, read_manifest(directory)))
+        return
+    children = sorted(child for child in directory.iterdir() if (child / MANIFEST).is_file())
+    if not children:
+        raise ManifestError("it has no skills, agents, commands, hooks or MCP servers")
+    for child in children:
+        yield _plugin(child, root, written, Listed("", child, read_manifest(child)))
+
+
+def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugin:
+    manifest = listing.manifest
+    place = Place(directory, manifest.name or directory.name, manifest, not listing.only_listed_skills)
+    skills, agents = find_skills(place), find_agents(place)
+    return Plugin(
+        name=place.prefix,
+        directory=directory,
+        root=root,
+        written=written,
+        skills=skills,
+        agents=agents,
+        hooks=hooks_of(directory, manifest),
+        mcp_servers=mcp_servers_of(directory, manifest),
+        notices=tuple(place.notices),
+        generated={MANIFEST: json.dumps(manifest.fields, indent=2).encode()} if listing.own_manifest else {},
+        hidden=_unlisted_skills(directory, manifest, skills) if listing.only_listed_skills else frozenset(),
+    )
+
+
+def _unlisted_skills(directory: Path, manifest: Manifest, skills: Iterable[Skill]) -> frozenset[str]:
+    """Directories below `skills/` that Claude Code would load, though the marketplace does not list them."""
+    if not (directory / "skills").is_dir():
+        return frozenset()
+    kept = {skill.path.parent for skill in skills}
+    return frozenset(
+        f"skills/{child.name}"
+        for child in (directory / "skills").iterdir()
+        if (child / SKILL_FILE).is_file() and child not in kept
+    )
+
+
+def _near_directories(root: Path) -> list[str]:
+    """Directories that may have been meant: those with something of a plugin in them."""
+    found: list[str] = []
+    for depth in ("*", "*/*"):
+        for directory in root.glob(depth):
+            if any(
+                (directory / name).exists() for name in (".claude-plugin", "skills", "agents", SKILL_FILE)
+            ):
+                found.append(directory.relative_to(root).as_posix())
+    return found
