@@ -57,7 +57,9 @@ class Selection:
             targets = _targets(word, found, self.cwd)
             wanted.update(path for target in targets for path in target.evals)
             if not targets:
-                missed.append(f"{safe(word)} matches no eval{_nearest(word.partition(_SEPARATOR)[0], names)}")
+                missed.append(
+                    f"{_shown(word)} matches no eval{_nearest(word.partition(_SEPARATOR)[0], names)}"
+                )
         if missed:
             raise NothingSelectedError("\n".join(missed))
         return tuple(path for path in found if path in wanted)
@@ -100,7 +102,7 @@ class Selection:
             wanted.update(matched)
             if not matched:
                 names = [f"{each.name}{_SEPARATOR}{test.name}" for each, test in pairs]
-                missed.append(f"{safe(word)} matches no test{_nearest(word, names)}")
+                missed.append(f"{_shown(word)} matches no test{_nearest(word, names)}")
         if missed:
             raise NothingSelectedError("\n".join(missed))
         return [pair for pair in pairs if (pair[0].name, pair[1].name) in wanted]
@@ -161,6 +163,10 @@ def _matching(targets: Sequence[_Target], pairs: Sequence[tuple[Eval, Test]]) ->
         if matched := exact or {pair for pair in inside if fnmatchcase(pair[1], target.test)}:
             return matched
     return set()
+
+
+def _shown(word: str) -> str:
+    return safe(word) if word.strip() else f'"{safe(word)}"'
 
 
 def _count(tests: Collection[object]) -> str:

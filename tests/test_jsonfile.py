@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillwalker.errors import ConfigurationError
@@ -160,14 +160,14 @@ def test_paths_read_as_authors_write_them() -> None:
 
 def test_a_big_file_is_placed_quickly() -> None:
     tests = [
-        {"name": f"test {number}", "expect": [{"result-contains": "x" * 100}] * 3} for number in range(20_000)
+        {"name": f"test {number}", "expect": [{"result-contains": "x" * 100}] * 3} for number in range(5_000)
     ]
     text = json.dumps({"tests": tests}, indent=1)
     started = time.process_time()
-    assert locate(text, "tests[19999].expect[2].result-contains") == text.count("\n") - 4
+    assert locate(text, "tests[4999].expect[2].result-contains") == text.count("\n") - 4
     for number in range(200):
         locate(text, f"tests[{number}].name")
-    assert time.process_time() - started < 20  # about 1.5 s; once for each path would take minutes
+    assert time.process_time() - started < 10  # well under a second; a scan for each path would take minutes
 
 
 def read_by_json(text: str) -> bool:
@@ -193,6 +193,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     json_values,
     st.booleans(),
@@ -214,6 +215,7 @@ def test_the_scanner_and_json_agree_on_what_is_json(
     assert read_by_scan(text) == read_by_json(text)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='{}[]",:\\u01-.eEntrfalsNI \n', max_size=30))
 def test_they_agree_on_soup_too(text: str) -> None:
     assert read_by_scan(text) == read_by_json(text)
