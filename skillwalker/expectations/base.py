@@ -22,6 +22,9 @@ are optional:
         Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
 
 A type written for another version of this interface says so by `interface_version: ClassVar[int] = 2`.
+
+A type that asks the judge model says so by a class attribute `uses_judge = True`, so that a run can get
+ready for it.
 """
 
 from __future__ import annotations

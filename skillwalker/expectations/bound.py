@@ -57,8 +57,16 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
     except JudgeError as error:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever another package raises)
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return _unmeasured(f"the expectation {who} broke: {said}", Reason.EXPECTATION_ERROR)
+        return _unmeasured(f"the expectation {who} broke: {in_words(error)}", Reason.EXPECTATION_ERROR)
+
+
+def in_words(error: BaseException) -> str:
+    """Its type and message; an error of another package may not even be able to print itself."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}" if str(error) else name
+    except Exception:  # noqa: BLE001 (whatever another package raises)
+        return name
 
 
 def _checked(expectation: Expectation, trial: Trial) -> Verdict:

@@ -15,7 +15,7 @@ from attrs import field, frozen
 from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.base import NotObservedError, Trial, Verdict
 from skillwalker.names import Names
-from skillwalker.outcomes import Observation, Outcome
+from skillwalker.outcomes import Outcome
 from skillwalker.plugins import PluginSet, load_plugins
 from skillwalker.text import listed, safe
 
@@ -70,6 +70,8 @@ class _Kind:
         if reference == own:
             return  # the test's own field is checked with the test
         plugins = load_plugins(evaluation.root, evaluation.plugins)
+        if plugins.problems:
+            return  # they are told with the eval, and what is missing here is missing because of them
         try:
             target = self.find(plugins, reference)
         except LookupError as error:
@@ -80,43 +82,49 @@ class _Kind:
             yield f"{self.word}: a {test.type} test holds nothing but {only}, so {reference} cannot be called"
 
     def check(self, trial: Trial, reference: str, expected: bool) -> Verdict:
-        target = self.canonical(trial.names, reference)
+        target = self._target(trial, reference)
         uses = self.uses(trial)
         own = next((use for use in uses if use.name == target), None)
         if own is not None and own.ran is not False:
             return self._called(target, own, uses, expected)
+        if own is not None and not expected:
+            how = f"the model did call it ({_place(own)}) and was refused: {_why(own)}"
+            return Verdict(Outcome.FAILED, f"expected {target} not to be called; {how}")
+        self._require_seen_all(trial, target, uses)
         if own is not None:
-            return self._refused(trial, target, own, expected)
-        what = f"whether {target} was called"
-        trial.require_healthy(what)
-        if doubtful := next((use for use in uses if target in use.candidates), None):
-            owners = " and ".join(doubtful.candidates)
-            return Verdict.of(
-                Observation.NOT_OBSERVED,
-                f"{what} is not known: {doubtful.name} was called, which is the name of {owners}",
-            )
-        if self.hidden(trial):
-            raise NotObservedError(f"{what}: the stream may hide the use of another {self.word}, so it", None)
+            message = f"expected {target} to be called; it was, and was refused: {_why(own)}"
+            return Verdict(Outcome.FAILED, message)
         called = listed([use.name for use in uses]) or "none"
         if expected:
             return Verdict(Outcome.FAILED, f"expected {target} to be called; called: {called}")
         return Verdict(Outcome.PASSED, f"{target} was not called; called: {called}")
 
+    def _require_seen_all(self, trial: Trial, target: str, uses: Sequence[_Use]) -> None:
+        """Raises NotObservedError where `target` may have been called although no such call was seen."""
+        what = f"whether {target} was called"
+        trial.require_healthy(what)
+        for use in uses:
+            if target in use.candidates:
+                owners = " and ".join(use.candidates)
+                raise NotObservedError(f"{use.name} was called, a name of {owners}; {what}", None)
+        if self.hidden(trial):
+            raise NotObservedError(f"the stream may hide the use of a {self.word}; {what}", None)
+
+    def _target(self, trial: Trial, reference: str) -> str:
+        """The id; a test may name a plugin by its directory, which the names in a stream never do."""
+        try:
+            plugins = load_plugins(trial.eval.root, trial.eval.plugins)
+            return str(self.find(plugins, reference).id)
+        except LookupError:
+            return self.canonical(trial.names, reference)
+
     def _called(self, target: str, use: _Use, uses: Sequence[_Use], expected: bool) -> Verdict:
         how = f"{_place(use)}{_before(use, uses)}"
         if use.ran is None:
-            how += ", its result was not seen"
+            how += f", it broke: {_why(use)}" if use.errors else ", its result was not seen"
         if expected:
             return Verdict(Outcome.PASSED, f"{target} was called ({how})")
         return Verdict(Outcome.FAILED, f"expected {target} not to be called; it was ({how})")
-
-    def _refused(self, trial: Trial, target: str, use: _Use, expected: bool) -> Verdict:
-        why = safe(use.errors[0], _ERROR_LIMIT) if use.errors else "no reason was given"
-        if not expected:
-            how = f"the model did call it ({_place(use)}) and was refused: {why}"
-            return Verdict(Outcome.FAILED, f"expected {target} not to be called; {how}")
-        trial.require_healthy(f"whether {target} was called again after it was refused ({why})")
-        return Verdict(Outcome.FAILED, f"expected {target} to be called; it was, and was refused: {why}")
 
 
 def _id_of(kind: _Kind, plugins: PluginSet, reference: str) -> str | None:
@@ -129,6 +137,10 @@ def _id_of(kind: _Kind, plugins: PluginSet, reference: str) -> str | None:
 def _place(use: _Use) -> str:
     where = f"tool call {use.position}" if use.position else "by the prompt itself"
     return where if use.calls == 1 else f"{where} and {use.calls - 1} more"
+
+
+def _why(use: _Use) -> str:
+    return safe(use.errors[0], _ERROR_LIMIT) if use.errors else "no reason was given"
 
 
 def _before(use: _Use, uses: Sequence[_Use]) -> str:

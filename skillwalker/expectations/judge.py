@@ -54,6 +54,8 @@ class LlmJudge:
         threshold: The share of criteria that must pass, 0 to 1.
     """
 
+    uses_judge: ClassVar[bool] = True
+
     rubric_file: str = field(alias="rubricFile")
     model: str = field(default="opus", validator=_a_model)
     threshold: float = field(default=1.0, validator=[validators.ge(0), validators.le(1)])

@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, ExpectationSpec, Test
 from skillwalker.expectations.base import INTERFACE_VERSION
-from skillwalker.expectations.bound import Bound, judge_trial
+from skillwalker.expectations.bound import Bound, in_words, judge_trial
 from skillwalker.expectations.discovery import Candidate, scan
 from skillwalker.expectations.options import OptionsError, structurer
 from skillwalker.text import did_you_mean, listed, safe
@@ -135,14 +135,14 @@ def _load(candidate: Candidate) -> LoadedType:
     try:
         cls = _import(candidate)
     except (Exception, SystemExit) as error:
-        raise _broken(candidate, f"{candidate.reference} cannot be imported: {_in_words(error)}") from error
+        raise _broken(candidate, f"{candidate.reference} cannot be imported: {in_words(error)}") from error
     if (fault := _fault(cls)) is not None:
         raise _broken(candidate, f"{candidate.reference} {fault}")
     try:
         return LoadedType(candidate, cls, structurer(cls))
     except Exception as error:
         raise _broken(
-            candidate, f"the options of {candidate.reference} are unclear: {_in_words(error)}"
+            candidate, f"the options of {candidate.reference} are unclear: {in_words(error)}"
         ) from error
 
 
@@ -184,7 +184,7 @@ def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Tes
         except ValueError as error:
             return Bound(spec, problems=(Problem(safe(str(error), 500), path=spec.path),))
         except (Exception, SystemExit) as error:
-            raise _broken(loaded.candidate, f"`expand` failed: {_in_words(error)}") from error
+            raise _broken(loaded.candidate, f"`expand` failed: {in_words(error)}") from error
     try:
         expectation = loaded.structure(value, spec.path)
     except OptionsError as error:
@@ -203,14 +203,10 @@ def _missing(loaded: LoadedType, expectation: Any, evaluation: Eval, test: Test)
         answer = requires(evaluation, test)
         return (answer,) if isinstance(answer, str) else tuple(str(text) for text in answer)
     except (Exception, SystemExit) as error:
-        raise _broken(loaded.candidate, f"`requires` failed: {_in_words(error)}") from error
+        raise _broken(loaded.candidate, f"`requires` failed: {in_words(error)}") from error
 
 
 def _broken(candidate: Candidate, cause: str) -> BrokenTypeError:
     return BrokenTypeError(
         [f"the expectation type {candidate.name} of {candidate.origin} cannot be used: {safe(cause, 500)}"]
     )
-
-
-def _in_words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
