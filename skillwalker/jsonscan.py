@@ -65,9 +65,13 @@ def join(path: str, key: str | int) -> str:
     """The JSON path of the member or element `key` of what `path` names."""
     if isinstance(key, int):
         return f"{path}[{key}]"
-    if _PLAIN_KEY.fullmatch(key):
-        return f"{path}.{key}" if path else key
-    return f"{path}[{safe(json.dumps(key, ensure_ascii=False))}]"
+    step = _step(key)
+    return f"{path}.{step}" if path and step[0] != "[" else f"{path}{step}"
+
+
+@functools.lru_cache(maxsize=256)  # the same few keys in every test
+def _step(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) else f"[{safe(json.dumps(key, ensure_ascii=False))}]"
 
 
 def node_at(root: Node, path: str) -> Node:

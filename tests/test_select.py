@@ -170,8 +170,9 @@ ALL = "there are: code-review, csv, csv-tools"
         (("csv::xyzzyx",), "csv::xyzzyx matches no test; there are: csv::loads: table, csv::no op"),
         (
             ("*::xyzzy", "csv*"),
-            "*::xyzzy matches no test; there are: code-review::Prompt: no op, "
-            "code-review::Prompt: simple file, code-review::a1 x, code-review::a[1] *, csv-tools::Prompt: no op and 3 more",
+            "*::xyzzy matches no test; there are: code-review::Prompt: no op,"
+            " code-review::Prompt: simple file, code-review::a1 x, code-review::a[1] *,"
+            " csv-tools::Prompt: no op and 3 more",
         ),
     ],
     ids=range(11),
