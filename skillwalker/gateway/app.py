@@ -99,7 +99,6 @@ async def _answer(
         async with aclosing(session.responder.reply(exchange)) as events:
             await (reply.stream(events) if request.get("stream") is True else reply.whole(events))
     except ApiError as error:
-        record.error = (200 if reply.started else error.status, error.type, error.message)
         await reply.fail(error)
     except ConnectionDroppedError:
         record.error = (0, "connection_dropped", "the responder broke the connection off")
@@ -111,7 +110,7 @@ async def _answer(
         record.error = (500, "gateway_error", f"{type(error).__name__}: {error}")
         raise
     finally:
-        session.meter.end(record)
+        reply.count()
     return True
 
 
@@ -123,12 +122,21 @@ class _Reply:
     record: Record
     send: Send
     started: bool = False
+    counted: bool = False
+
+    def count(self) -> None:
+        """Ends the record, once; before the last byte is sent, so that nobody sees an answer uncounted."""
+        if not self.counted:
+            self.counted = True
+            self.session.meter.end(self.record)
 
     async def stream(self, events: AsyncGenerator[Event, None]) -> None:
         async for event in events:
             self._take(event)
             if not self.started:
                 await self._start()
+            if self.record.answer.complete:
+                self.count()
             await self._put(encode_event(event))
         if not self.started:
             raise ApiError(500, "api_error", "the model's answer is empty")
@@ -139,10 +147,13 @@ class _Reply:
             self._take(event)
         if not self.record.answer.complete:
             raise ApiError(500, "api_error", "the model's answer has no end")
+        self.count()
         await _send_json(200, {}, self.record.answer.message, self.send)
         self.session.meter.touch()
 
     async def fail(self, error: ApiError) -> None:
+        self.record.error = (200 if self.started else error.status, error.type, error.message)
+        self.count()
         if self.started:
             await self._put(encode_event(error.body), more=False)
         else:

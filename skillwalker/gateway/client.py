@@ -56,7 +56,7 @@ class _Stream(httpx2.SyncByteStream):
         except TimeoutError as error:
             raise httpx2.ReadTimeout(str(error)) from error
         except (OSError, http.client.HTTPException) as error:
-            raise httpx2.RemoteProtocolError(str(error)) from error
+            raise httpx2.RemoteProtocolError(f"the answer broke off: {error}") from error
 
     def close(self) -> None:
         self._response.close()

@@ -108,7 +108,8 @@ class Link:
         self._meter = meter
         self._session = Session(caller, gateway._responder, meter)
         self._state = ServerState()
-        self._closed = False
+        self._lock = threading.Lock()  # guards _ended
+        self._ended: concurrent.futures.Future[None] | None = None
 
     def __enter__(self) -> Link:
         return self
@@ -122,7 +123,7 @@ class Link:
         Raises:
             ConnectionRefusedError: the link is closed.
         """
-        if self._closed:
+        if self._ended:
             raise ConnectionRefusedError(f"the gateway is closed for {self.caller.trial_id}")
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -140,14 +141,17 @@ class Link:
         return http_client(self.connect)
 
     def close(self) -> None:
-        """Breaks off what is open; the connections of this caller lead nowhere from now on."""
-        if not self._closed:
-            self._closed = True
-            self._gateway._submit(self._end()).result(_CLOSE_SECONDS)
-            self._gateway._forget(self)
+        """Breaks off what is open; the connections of this caller lead nowhere from now on.
+
+        Returns when all has ended, whoever began to close it.
+        """
+        with self._lock:
+            self._ended = self._ended or self._gateway._submit(self._end())
+        self._ended.result(_CLOSE_SECONDS)
+        self._gateway._forget(self)
 
     async def _serve(self, sock: socket.socket) -> None:
-        if self._closed:
+        if self._ended:
             sock.close()
             return
         loop = asyncio.get_running_loop()

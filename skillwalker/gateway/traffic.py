@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -103,7 +103,8 @@ class Meter:
         self._listing: Listing | None = None
         self._miss: str | None = None
         self._log_problem: str | None = None
-        self._log: TextIO | None = log.open("a", encoding="ascii") if log else None
+        # Unbuffered: what a full disk refused is not tried again with the next line.
+        self._log = log.open("ab", buffering=0) if log else None
 
     def touch(self) -> None:
         """Bytes went through."""
@@ -186,8 +187,7 @@ class Meter:
             "ms": round((time.monotonic() - record.started) * 1000, 1),
         }
         try:
-            self._log.write(json.dumps(line) + "\n")
-            self._log.flush()
+            self._log.write(json.dumps(line).encode("ascii") + b"\n")
         except OSError as problem:  # a full disk must not change what the trial sees
             self._log_problem = f"gateway.jsonl: {problem.strerror}"
 
