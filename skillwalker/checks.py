@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.bound import Bound
@@ -17,6 +18,7 @@ from skillwalker.loading import load_eval, place
 from skillwalker.plugins import Agent, PluginSet, Skill, load_plugins
 
 REHEARSAL_FILE = "rehearsal.json"
+SETTINGS = ".claude"
 
 
 @frozen
@@ -42,12 +44,24 @@ class CheckedTest:
         return tuple(bound.broken for bound in self.expectations if bound.broken)
 
 
+    @property
+    def uses_judge(self) -> bool:
+        """Whether an expectation says that it asks the judge model."""
+        return any(getattr(bound.expectation, "uses_judge", False) for bound in self.expectations)
+
+
 @frozen
 class Checked:
     """What checking found; nothing may start while there are problems."""
 
     tests: tuple[CheckedTest, ...]
     problems: tuple[Problem, ...]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of the tests before a run, once."""
+        found = [notice for test in self.tests for notice in (*test.plugins.notices, *_scaffold_notices(test.test))]
+        return tuple(dict.fromkeys(found))
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -89,8 +103,7 @@ def _check_test(
     evaluation: Eval, test: Test, plugins: PluginSet, registry: Registry, script: TestScript | None
 ) -> tuple[CheckedTest, list[Problem]]:
     problems: list[Problem] = []
-    setup = Setup(evaluation, test, plugins)
-    expectations = tuple(registry.bind(spec, setup) for spec in test.expect)
+    expectations = tuple(registry.bind(spec, evaluation, test) for spec in test.expect)
     for bound in expectations:
         problems += bound.problems
     skill = agent = None
@@ -115,3 +128,15 @@ def _scripts(evaluation: Eval) -> tuple[Mapping[str, TestScript], Sequence[Probl
         return load_scripts(path, evaluation.root, [test.name for test in evaluation.tests]), ()
     except ConfigurationError as error:
         return {}, error.problems
+
+
+def _scaffold_notices(test: Test) -> tuple[str, ...]:
+    """What Claude Code will do because of a scaffold's own settings: its hooks run, its settings hold."""
+    if test.scaffold is None or test.type in CALL_TYPES:
+        return ()
+    settings = [
+        f"{SETTINGS}/{name}" for name in ("settings.json", "settings.local.json") if (test.scaffold / SETTINGS / name).exists()
+    ]
+    if not settings:
+        return ()
+    return (f"scaffold {test.scaffold.name}: its {' and '.join(settings)} hold in the trial, hooks among them",)

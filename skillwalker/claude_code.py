@@ -14,6 +14,9 @@ MAX_RETRIES = 4
 """Tries after the first, 0.5 s * 2^n apart: an overload of a few seconds is ridden out, a lasting one ends
 a trial after about ten seconds instead of the default's three minutes."""
 
+PLACEHOLDER_KEY = "no-key-in-the-sandbox"
+"""Claude Code asks nothing without a key. This is none; the gateway knows who asks by the connection."""
+
 _FORWARDS_SUBAGENT_TEXT = (2, 1, 332)
 """First version known to have --forward-subagent-text; 2.1.197 exits with an error on it."""
 
@@ -54,6 +57,7 @@ def environment(test: Test, *, background: bool, timeout_seconds: float) -> dict
         timeout_seconds: The trial's limit; no single request may wait longer.
     """
     found = {
+        "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": str(MAX_RETRIES),
         "API_TIMEOUT_MS": str(int(timeout_seconds * 1000)),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from skillwalker.checks import CheckedTest
+from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import TestType, trial_id
 from skillwalker.isolate import one_agent_plugin, one_skill_plugin
 from skillwalker.results import TestResult, TrialResult, trials_needed
@@ -59,7 +61,7 @@ class PlannedTest:
             "expect": _sha256(json.dumps([[s.type, s.value] for s in test.expect], sort_keys=True).encode()),
             "plugins": {name: tree.digest for name, tree in self.plugins},
             "scaffold": self.scaffold.digest if self.scaffold else None,
-            "script": self.checked.script.digest if self.checked.script else None,
+            "script": _sha256(repr(self.checked.script).encode()) if self.checked.script else None,
         }
 
 
@@ -70,27 +72,35 @@ def plan(
 
     Args:
         model, trials: Beat what the tests say.
+
+    Raises:
+        ConfigurationError: a plugin or a scaffold holds something that cannot be read.
     """
-    scaffolds: dict[Any, Tree] = {}
+    scaffolds: dict[Path, Tree] = {}
     planned = []
+    problems: dict[Problem, None] = {}
     for checked in tests:
         test = checked.test
         count = trials or test.trials
-        scaffold = None
-        if test.scaffold:
-            if test.scaffold not in scaffolds:
+        try:
+            if test.scaffold and test.scaffold not in scaffolds:
                 scaffolds[test.scaffold] = Tree.of_directory(test.scaffold, root=test.scaffold)
-            scaffold = scaffolds[test.scaffold]
+            plugins = _plugins(checked)
+        except OSError as error:
+            problems[Problem(f"cannot be read: {error.strerror}", file=str(error.filename))] = None
+            continue
         planned.append(
             PlannedTest(
                 checked=checked,
                 model=model or test.model,
                 trials=count,
                 need=trials_needed(count, test.pass_rate),
-                plugins=_plugins(checked),
-                scaffold=scaffold,
+                plugins=plugins,
+                scaffold=scaffolds[test.scaffold] if test.scaffold else None,
             )
         )
+    if problems:
+        raise ConfigurationError(problems)
     return tuple(planned)
 
 

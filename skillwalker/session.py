@@ -164,10 +164,10 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
 
     run_id = new_run_id(datetime.now(UTC))
     with ExitStack() as stack:
-        if any(bound.uses_judge for test in prepared.tests for bound in test.checked.expectations):
+        if any(test.checked.uses_judge for test in prepared.tests):
             import_ahead()
         client = stack.enter_context(closing(connect()))
-        image = ensure_image(client, ref=request.image, on_progress=progress)
+        image = ensure_image(client, ref=request.image, progress=progress)
         sandbox = stack.enter_context(
             closing(DockerSandbox.open(client, image.id, Owner.current(), run_id))
         )

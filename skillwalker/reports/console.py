@@ -96,9 +96,14 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterato
     if numbered:
         yield f"{margin}trial {trial.index}: {paint(str(trial.outcome), _COLOURS[trial.outcome])}"
         margin += "  "
+    unseen = []
     for one in trial.judged:
-        if one.verdict.outcome is not Outcome.PASSED:
+        if one.verdict.outcome is Outcome.UNMEASURED and trial.message:
+            unseen.append(one.type)  # for the trial's own reason, which follows
+        elif one.verdict.outcome is not Outcome.PASSED:
             yield from _verdict_lines(one, margin, paint)
+    if unseen:
+        yield f"{margin}unmeasured: {', '.join(unseen)}"
     if trial.reason:
         said = f"{trial.reason}: {safe(trial.message, 500)}" if trial.message else str(trial.reason)
         yield f"{margin}{paint(said, 'yellow')}"
