@@ -117,7 +117,7 @@ def _named_commands(place: Place) -> Iterator[Skill]:
             front = Frontmatter({**front.fields, "description": given}, front.body)
         described = skill_description(front, "command")
         declared = {name: {"content": "", "description": described or ""}}
-        where = place.source(None, described, commands=declared)
+        where = place.source(None, None, described, commands=declared)
         yield _skill_of(place, front, file, name, None, where)
 
 
@@ -125,7 +125,8 @@ def _skill(place: Place, file: Path, tail: str, dirname: str | None, **declared:
     """`dirname` is None for a command."""
     front = _frontmatter(file)
     described = skill_description(front, "command" if dirname is None else "skill")
-    where = place.source(file.relative_to(place.directory).as_posix(), described, **declared)
+    inside = file.relative_to(place.directory).as_posix()
+    where = place.source(inside, front.fields.get("name"), described, **declared)
     return _skill_of(place, front, file, tail, dirname, where)
 
 
@@ -168,10 +169,11 @@ def _agent(place: Place, file: Path, above: tuple[str, ...], **declared: Any) ->
     front = _frontmatter(file)
     name = text_of(front.fields.get("name")) or None
     described = agent_description(front)
+    inside = file.relative_to(place.directory).as_posix()
     return Agent(
         id=":".join((place.prefix, *above, name or file.name.removesuffix(".md"))),
         path=file,
-        source=place.source(file.relative_to(place.directory).as_posix(), described, **declared),
+        source=place.source(inside, front.fields.get("name"), described, **declared),
         name=name,
         description=described or f"Agent from {place.prefix} plugin",
         problem=None if described else front.problem or "it has no description",

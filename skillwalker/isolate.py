@@ -31,31 +31,33 @@ def one_skill_plugin(skill: Skill) -> tuple[str, Tree]:
     described = skill.source.described
     if described is not None and strip(described[-1]) == "":
         described = described[:-1] + _SPACE_KEPT
-    return _plugin(skill.source, skill.name, described, _SKILL_BODY)
+    return _plugin(skill.source, described, _SKILL_BODY)
 
 
 def one_agent_plugin(agent: Agent) -> tuple[str, Tree]:
     """The directory's name and content of a plugin with nothing but `agent`; it may use all tools."""
-    return _plugin(agent.source, agent.name, agent.source.described, _AGENT_BODY)
+    return _plugin(agent.source, agent.source.described, _AGENT_BODY)
 
 
-def _plugin(source: Source, name: str | None, described: str | None, body: str) -> tuple[str, Tree]:
+def _plugin(source: Source, described: str | None, body: str) -> tuple[str, Tree]:
     files: dict[str, bytes] = {}
     if source.place is not None:
-        fields = {"name": name, "description": described}
-        lines = [f"{key}: {_quoted(text)}\n" for key, text in fields.items() if text is not None]
+        fields = {"name": source.name, "description": described}
+        lines = [f"{key}: {_yaml(value)}\n" for key, value in fields.items() if value is not None]
         files[source.place] = "".join(("---\n", *lines, "---\n\n", body)).encode("utf-8", "replace")
     if source.manifest is not None:
         files[MANIFEST] = json.dumps(_with_body(source.manifest, body), indent=2).encode()
     return source.dirname, Tree.of_files(files)
 
 
-def _quoted(text: str) -> str:
-    """A YAML scalar in double quotes, ASCII only, which Claude Code reads as `text`.
+def _yaml(value: Any) -> str:
+    """A value as YAML in ASCII, texts in double quotes, which Claude Code reads as `value`.
 
-    A dash is written as an escape, since three of them would close the frontmatter, even inside quotes.
+    A dash in a text is written as an escape, since three of them would close the frontmatter, even in quotes.
     """
-    return json.dumps(text).replace("-", "\\u002d").replace("\x7f", "\\u007f")
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return json.dumps(value).replace("-", "\\u002d").replace("\x7f", "\\u007f")
 
 
 def _with_body(manifest: Any, body: str) -> Any:

@@ -18,8 +18,9 @@ SHOWN_CHARACTERS = 1536
 
 _FIRST_LINE = 100
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[ -/]*[0-Z\\-~])")
-_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff")
-_SELECTORS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_FILLERS = re.compile(  # that Python counts as printable
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _EMOJI = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u24c2"
     "\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030"
@@ -76,19 +77,16 @@ def shown(text: str) -> str:
 
 
 def _without_invisible(text: str) -> str:
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and not _FILLERS.search(text):
         return text
-    return "".join(
-        " " if invisible else "".join(run) for invisible, run in itertools.groupby(text, _is_invisible)
-    )
+    runs = itertools.groupby(text, _is_invisible)
+    return "".join(" " if invisible else "".join(run) for invisible, run in runs)
 
 
 def _is_invisible(char: str) -> bool:
-    return (
-        unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-        or char in _FILLERS
-        or _SELECTORS.match(char) is not None
-    )
+    if char.isprintable():
+        return _FILLERS.match(char) is not None
+    return unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") or char in "\ufffe\uffff"
 
 
 def _first_line(body: str) -> str | None:

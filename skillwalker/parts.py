@@ -21,12 +21,14 @@ class Source:
         dirname: Name of the plugin's directory.
         place: Path of the file in that directory, POSIX; None: it stands in `plugin.json` itself.
         manifest: `plugin.json` for a plugin with nothing else; None: the plugin has none.
+        name: The frontmatter's name, of whatever type; None: it has none.
         described: The description before it is made fit for the listing; None: it has none.
     """
 
     dirname: str
     place: str | None
     manifest: Mapping[str, Any] | None
+    name: Any = None
     described: str | None = None
 
 
@@ -89,10 +91,10 @@ class Place:
     default_skills: bool = True
     notices: list[str] = field(factory=list)
 
-    def source(self, place: str | None, described: str | None, **declared: Any) -> Source:
+    def source(self, place: str | None, name: Any, described: str | None, **declared: Any) -> Source:
         """Where something of this plugin stands, with what `plugin.json` must say so that it is found."""
         named = None if self.manifest.name is None else {"name": self.manifest.name, **declared}
-        return Source(self.directory.name, place, named, described)
+        return Source(self.directory.name, place, named, name, described)
 
     def declared(self, path: str, kind: str) -> Path | None:
         """A path that `plugin.json` names, if it leads somewhere."""
