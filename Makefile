@@ -11,6 +11,7 @@ demo: image
 	@$(VENV)/bin/skillwalker demo
 
 test: docker
+	@[ "$$SKILLWALKER_NO_DOCKER" = 1 ] || $(VENV)/bin/skillwalker image build
 	@$(VENV)/bin/python -m pytest
 
 lint: venv

@@ -44,48 +44,57 @@ class BuildContext:
 
     @classmethod
     def of_files(cls, files: Mapping[str, bytes], dockerfile: str) -> BuildContext:
-        return cls._pack([(name, data, 0o644) for name, data in files.items()], dockerfile)
+        return cls._pack([(_entry(name, 0o644), data) for name, data in files.items()], dockerfile)
 
     @classmethod
     def of_directory(cls, dockerfile: Path) -> BuildContext:
-        """The directory of `dockerfile`, without what its `.dockerignore` leaves out.
+        """The directory of `dockerfile`, without what its `.dockerignore` leaves out; links stay links.
 
         Raises:
             CannotStartError: a file cannot be read.
         """
         from docker.utils.build import exclude_paths
 
-        root = dockerfile.parent
+        root, ignore = dockerfile.parent, dockerfile.parent / ".dockerignore"
         try:
-            ignored = (
-                (root / ".dockerignore").read_text("utf-8").splitlines()
-                if (root / ".dockerignore").is_file()
-                else []
-            )
-            patterns = [line.strip() for line in ignored if line.strip() and not line.startswith("#")]
-            names = sorted({*exclude_paths(str(root), patterns, dockerfile=dockerfile.name), dockerfile.name})
-            return cls._pack(
-                [
-                    (name, (root / name).read_bytes(), (root / name).stat().st_mode & 0o755 | 0o644)
-                    for name in names
-                    if (root / name).is_file()
-                ],
-                dockerfile.name,
-            )
+            dockerfile.stat()
+            lines = ignore.read_text("utf-8").splitlines() if ignore.is_file() else []
+            patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+            names = {*exclude_paths(str(root), patterns, dockerfile=dockerfile.name), dockerfile.name}
+            read = [_read(root / name, name) for name in sorted(names)]
         except OSError as error:
             raise CannotStartError(f"The files of {dockerfile} cannot be read: {error}") from error
+        return cls._pack([file for file in read if file], dockerfile.name)
 
     @classmethod
-    def _pack(cls, files: list[tuple[str, bytes, int]], dockerfile: str) -> BuildContext:
+    def _pack(cls, files: list[tuple[tarfile.TarInfo, bytes]], dockerfile: str) -> BuildContext:
         out, digest = io.BytesIO(), hashlib.sha256(dockerfile.encode())
         with tarfile.open(fileobj=out, mode="w") as archive:
-            for name, data, mode in files:
-                entry = tarfile.TarInfo(name.replace(os.sep, "/"))
-                entry.size, entry.mode = len(data), mode
+            for entry, data in files:
+                entry.size = len(data)
                 archive.addfile(entry, io.BytesIO(data))
-                digest.update(f"\0{entry.name}\0{mode:o}\0".encode("utf-8", "surrogateescape"))
+                facts = f"\0{entry.name}\0{entry.mode:o}\0{entry.linkname}\0"
+                digest.update(facts.encode("utf-8", "surrogateescape"))
                 digest.update(hashlib.sha256(data).digest())
         return cls(out.getvalue(), dockerfile, digest.hexdigest())
+
+
+def _entry(name: str, mode: int) -> tarfile.TarInfo:
+    """Owned by root and without a time, so that equal files are equal for the engine's cache too."""
+    entry = tarfile.TarInfo(name.replace(os.sep, "/"))
+    entry.mode = mode
+    return entry
+
+
+def _read(path: Path, name: str) -> tuple[tarfile.TarInfo, bytes] | None:
+    """A file or link; None for directories, which come with their files, and for devices."""
+    if path.is_symlink():
+        entry = _entry(name, 0o777)
+        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(path)
+        return entry, b""
+    if not path.is_file():
+        return None
+    return _entry(name, 0o755 if path.stat().st_mode & 0o100 else 0o644), path.read_bytes()
 
 
 def build(

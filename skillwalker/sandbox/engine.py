@@ -81,11 +81,14 @@ def endpoints(environment: Mapping[str, str]) -> tuple[Endpoint, ...]:
     )
 
 
-def connect(environment: Mapping[str, str] | None = None) -> DockerClient:
+def connect(
+    environment: Mapping[str, str] | None = None, *, answer_seconds: float = ANSWER_SECONDS
+) -> DockerClient:
     """A client of the engine that answers; close it after use.
 
     Args:
         environment: The process's own by default.
+        answer_seconds: How long each place may take to answer.
 
     Raises:
         CannotStartError: none answers; one paragraph says what was tried and what to do.
@@ -94,7 +97,7 @@ def connect(environment: Mapping[str, str] | None = None) -> DockerClient:
     failures: list[tuple[Endpoint, Exception]] = []
     for endpoint in endpoints(environment):
         try:
-            return _open(endpoint)
+            return _open(endpoint, answer_seconds)
         except Exception as error:  # noqa: BLE001 - OSError, requests', paramiko's, pywintypes': all mean no answer
             failures.append((endpoint, error))
     raise CannotStartError(explain(failures)) from failures[0][1]
@@ -162,7 +165,7 @@ def _sockets(environment: Mapping[str, str]) -> Iterator[str]:
     yield from (f"unix://{path}" for path in own if path.is_socket())
 
 
-def _open(endpoint: Endpoint) -> DockerClient:
+def _open(endpoint: Endpoint, seconds: float) -> DockerClient:
     from docker import DockerClient
     from docker.constants import MINIMUM_DOCKER_API_VERSION
 
@@ -176,12 +179,10 @@ def _open(endpoint: Endpoint) -> DockerClient:
     }
     if endpoint.address.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:  # the SDK leaks a socket that cannot be connected
-            probe.settimeout(ANSWER_SECONDS)
+            probe.settimeout(seconds)
             probe.connect(endpoint.address.removeprefix("unix://"))
     # Asked with a client of its own: one that asks while it is being made leaks its connection on failure.
-    with closing(
-        DockerClient(version=MINIMUM_DOCKER_API_VERSION, timeout=ANSWER_SECONDS, **options)
-    ) as first:
+    with closing(DockerClient(version=MINIMUM_DOCKER_API_VERSION, timeout=seconds, **options)) as first:
         version = first.api.version(api_version=False)["ApiVersion"]
     # Threads of trials share the client, so its pool is large.
     return DockerClient(version=version, timeout=CALL_SECONDS, max_pool_size=64, **options)

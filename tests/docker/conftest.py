@@ -1,0 +1,60 @@
+"""Real containers: the engine and the image they use. Without Docker they fail, or are skipped on purpose."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from skillwalker.errors import CannotStartError
+from skillwalker.sandbox.engine import connect
+from skillwalker.sandbox.image import ImageInfo, ensure_image
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# Read before any fixture clears them.
+ENGINE = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
+NO_DOCKER = os.environ.get("SKILLWALKER_NO_DOCKER") == "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.docker)
+            if NO_DOCKER:
+                item.add_marker(pytest.mark.skip(reason="SKILLWALKER_NO_DOCKER=1"))
+
+
+@pytest.fixture(autouse=True)
+def engine_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to the engine, for programs that a test starts."""
+    for name, value in ENGINE.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def docker_client() -> Iterator[DockerClient]:
+    try:
+        client = connect({**os.environ, **ENGINE})
+    except CannotStartError as error:
+        pytest.fail(f"{error} Or leave out these tests: SKILLWALKER_NO_DOCKER=1", pytrace=False)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def image_info(docker_client: DockerClient) -> ImageInfo:
+    try:
+        return ensure_image(docker_client, os.environ.get("SKILLWALKER_TEST_IMAGE"), progress=print)
+    except CannotStartError as error:
+        pytest.fail(f"{error}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def sandbox_image(image_info: ImageInfo) -> str:
+    """Id of the image, built by the product's own code."""
+    return image_info.id
