@@ -35,6 +35,13 @@ def test_the_listing_is_found_in_the_descriptions_of_tools():
     assert read_listing(request(user("hi"), tools=tools)).skills == SKILLS
 
 
+def test_a_tool_that_only_speaks_of_listings_lists_nothing():
+    words = (
+        "Available agent types are listed in messages from the system.\n\n- The result is for you: read it.\n"
+    )
+    assert not read_listing(request(user("hi"), tools=[{"name": "Agent", "description": words}]))
+
+
 def test_the_text_is_the_listing_as_it_was_sent_and_no_more():
     text = read_listing(main_request("hi")).text
     assert "- garden:bare\n- plugin-authoring: Use this skill" in text

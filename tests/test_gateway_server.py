@@ -2,10 +2,13 @@
 
 import json
 import threading
+import time
+from contextlib import suppress
 
 import pytest
 from gateway_support import connected, main_request, opened, post
 
+from skillwalker.gateway import server
 from skillwalker.gateway.rehearsal import RehearsalResponder
 from skillwalker.gateway.server import Caller, Gateway
 
@@ -117,3 +120,17 @@ def test_a_connection_that_never_speaks_is_closed_in_the_end():
         link.close()
         assert sock.recv(1) == b""
         sock.close()
+
+
+def test_a_caller_has_only_so_many_connections(monkeypatch):
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    with opened() as link:
+        with link.connect(), link.connect(), pytest.raises(ConnectionRefusedError, match="busy"):
+            link.connect()
+        end = time.monotonic() + 10
+        while time.monotonic() < end:  # those that left make room
+            with suppress(ConnectionRefusedError):
+                link.connect().close()
+                break
+        else:
+            pytest.fail("no room again")

@@ -21,8 +21,11 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-MAX_BODY_BYTES = 64 << 20
-"""Twice what the API takes (32 MB), so that a body too large is told apart from one that the API refuses."""
+MAX_BODY_BYTES = 32 << 20
+"""What the API takes."""
+
+MAX_HELD_BYTES = 64 << 20
+"""Of one caller's requests together; what runs in a sandbox must not fill this process's memory."""
 
 _PROBED = ("/", "/api/hello")  # where Claude Code looks whether anybody is there
 _STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
@@ -40,6 +43,7 @@ class Session:
         self.meter = meter
         self.conversations = Conversations(caller.purpose)
         self.running: set[asyncio.Task[bool]] = set()
+        self.held_bytes = 0
 
     async def close(self) -> None:
         """Ends every answer that is still being given."""
@@ -62,8 +66,16 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _messages(scope: Scope, receive: Receive, send: Send) -> None:
     session: Session = scope["state"]["session"]
+    body = _Body(session)
     try:
-        request = _parsed(await _body(receive))
+        await _messages_from(body, session, scope, receive, send)
+    finally:
+        session.held_bytes -= body.size
+
+
+async def _messages_from(body: _Body, session: Session, scope: Scope, receive: Receive, send: Send) -> None:
+    try:
+        request = _parsed(await body.read(receive))
     except ApiError as error:
         await _respond(error, send)
         return
@@ -204,21 +216,30 @@ async def _send(status: int, headers: Mapping[str, str], body: bytes, send: Send
     await send({"type": "http.response.body", "body": body})
 
 
-async def _body(receive: Receive) -> bytes:
-    chunks, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            limit = MAX_BODY_BYTES >> 20
-            headers = {"connection": "close"}
-            raise ApiError(413, "request_too_large", f"the gateway takes at most {limit} MiB", headers)
-        chunks.append(chunk)
-        if not message.get("more_body"):
-            return b"".join(chunks)
+@define
+class _Body:
+    """The body of one request; its bytes are held against the caller until the answer is over."""
+
+    session: Session
+    size: int = 0
+
+    async def read(self, receive: Receive) -> bytes:
+        chunks = []
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ConnectionError
+            chunk = message.get("body", b"")
+            self.size += len(chunk)
+            self.session.held_bytes += len(chunk)
+            if self.size > MAX_BODY_BYTES or self.session.held_bytes > MAX_HELD_BYTES:
+                text = (
+                    f"the gateway takes at most {MAX_BODY_BYTES >> 20} MiB, {MAX_HELD_BYTES >> 20} at a time"
+                )
+                raise ApiError(413, "request_too_large", text, {"connection": "close"})
+            chunks.append(chunk)
+            if not message.get("more_body"):
+                return b"".join(chunks)
 
 
 def _parsed(body: bytes) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ inside the user's messages and in the tools' descriptions. All of these are read
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,8 +15,10 @@ from attrs import frozen
 
 from skillwalker.gateway.conversations import messages_of, texts_of
 
-_SKILLS = "The following skills are available"
-_AGENTS = "Available agent types"
+_HEADING = re.compile(
+    r"^(?:The following (skills) are available|Available (agent) types)[^\n]*:[ \t]*$", re.MULTILINE
+)
+_KEPT_CHARS = 200_000
 _ENTRY = re.compile(r"- (.+?)(?:: (.*))?", re.DOTALL)
 _ALIAS = re.compile(r"(\S+) \((\S+)\)")
 _TOOLS = re.compile(r"\s*\(Tools: [^()]*\)$")
@@ -53,31 +56,48 @@ class Listing:
 
 def read_listing(request: Mapping[str, Any]) -> Listing:
     """Reads it from anywhere in the request; the first of two entries with one id counts."""
+    # Every request of a trial repeats the same text; one that is huge is a trial's own, and not kept.
+    read = [(_read_again if len(text) <= _KEPT_CHARS else _read)(text) for text in _texts(request)]
+    parts = [part for part in read if part]
+    if len(parts) == 1:
+        return parts[0]
     skills: dict[str, Listed] = {}
     agents: dict[str, Listed] = {}
-    texts = []
-    for text in _texts(request):
-        for heading, found in ((_SKILLS, skills), (_AGENTS, agents)):
-            start = text.find(heading)
-            while start >= 0:
-                section = _section(text[start:])
-                texts.append(section)
-                for entry in _entries(section):
-                    found.setdefault(entry.id, entry)
-                start = text.find(heading, start + len(section))
-    return Listing(tuple(skills.values()), tuple(agents.values()), "\n\n".join(texts))
+    for part in parts:
+        for found, entries in ((skills, part.skills), (agents, part.agents)):
+            for entry in entries:
+                found.setdefault(entry.id, entry)
+    text = "\n\n".join(part.text for part in parts)
+    return Listing(tuple(skills.values()), tuple(agents.values()), text)
+
+
+def _read(text: str) -> Listing:
+    """The listings in one text."""
+    found: dict[str, dict[str, Listed]] = {"skills": {}, "agent": {}}
+    sections = []
+    for heading in _HEADING.finditer(text):
+        section = _section(text[heading.start() :])
+        sections.append(section)
+        entries = found[heading[1] or heading[2]]
+        for entry in _entries(section):
+            entries.setdefault(entry.id, entry)
+    return Listing(tuple(found["skills"].values()), tuple(found["agent"].values()), "\n\n".join(sections))
+
+
+_read_again = functools.lru_cache(maxsize=64)(_read)
 
 
 def _texts(request: Mapping[str, Any]) -> Iterator[str]:
     for message in messages_of(request):
         role = message.get("role")
         for text in texts_of(message.get("content")) if role in ("system", "user") else ():
-            if role == "system" or text.lstrip().startswith("<system-reminder>"):
+            if _HEADING.search(text) and (role == "system" or text.lstrip().startswith("<system-reminder>")):
                 yield text
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
-        if isinstance(tool, dict) and isinstance(tool.get("description"), str):
-            yield tool["description"]
+        description = tool.get("description") if isinstance(tool, dict) else None
+        if isinstance(description, str) and _HEADING.search(description):
+            yield description
 
 
 def _section(text: str) -> str:

@@ -6,6 +6,7 @@ plugin that shares clearly the most, and answers in text otherwise. It says noth
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -27,6 +28,7 @@ CLEARLY = 1.3
 
 _NAME_COUNTS = 1.5  # a word of the name says more than one of the description
 _ENOUGH_WORDS = 2
+_KEPT_CHARS = 6000
 _AGENT_PROMPT = re.compile(r"Use the (.+?) agent to accomplish the following task:\s*(.*)", re.DOTALL)
 _COMMAND = re.compile(r"<command-name>/?([^<]*)</command-name>")
 _DIRECTORY = re.compile(r"\s*Base directory for this skill: [^\n]*\n")
@@ -74,7 +76,7 @@ def best_match(prompt: str, listed: list[Listed]) -> Listed | None:
     Built-in entries (their ids have no plugin before a colon) only help to tell common words from rare ones.
     """
     wanted = stems(prompt)
-    documents = [(entry, stems(entry.id), stems(entry.description or "")) for entry in listed]
+    documents = [(entry, stems(entry.id), _listed_stems(entry)) for entry in listed]
     spread = Counter(word for _, name, text in documents for word in name | text)
     scores: list[tuple[float, Listed]] = []
     for entry, name, text in documents:
@@ -93,6 +95,14 @@ def stems(text: str) -> frozenset[str]:
     """The words that carry meaning, in lower case and without their endings."""
     words = (word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
     return frozenset(_stem(word) for word in words if len(word) > 1 and not word.isdigit())
+
+
+def _listed_stems(entry: Listed) -> frozenset[str]:
+    text = entry.description or ""
+    return (_stems_again if len(text) <= _KEPT_CHARS else stems)(text)
+
+
+_stems_again = functools.lru_cache(maxsize=1024)(stems)  # the same descriptions come with every request
 
 
 def _stem(word: str) -> str:

@@ -32,6 +32,9 @@ error that no model made."""
 
 _CLOSE_SECONDS = 10.0
 
+MAX_CONNECTIONS = 128
+"""Per caller at a time; what runs in a sandbox must not use up this process's file descriptors."""
+
 # Only faults of our own are worth a line; what a trial sends is its own matter, and never shown.
 _LOG = logging.getLogger("skillwalker.gateway")
 _LOG.setLevel(logging.ERROR)
@@ -108,7 +111,8 @@ class Link:
         self._meter = meter
         self._session = Session(caller, gateway._responder, meter)
         self._state = ServerState()
-        self._lock = threading.Lock()  # guards _ended
+        self._lock = threading.Lock()  # guards _ended and _connections
+        self._connections = 0
         self._ended: concurrent.futures.Future[None] | None = None
 
     def __enter__(self) -> Link:
@@ -121,10 +125,13 @@ class Link:
         """A new connected, blocking socket; its other end speaks HTTP/1.1 and knows it is this caller's.
 
         Raises:
-            ConnectionRefusedError: the link is closed.
+            ConnectionRefusedError: the link is closed, or has too many connections.
         """
-        if self._ended:
-            raise ConnectionRefusedError(f"the gateway is closed for {self.caller.trial_id}")
+        with self._lock:
+            if self._ended or self._connections >= MAX_CONNECTIONS:
+                why = "closed" if self._ended else f"busy with {MAX_CONNECTIONS} connections"
+                raise ConnectionRefusedError(f"the gateway is {why} for {self.caller.trial_id}")
+            self._connections += 1
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         self._gateway._submit(self._serve(ours))
@@ -159,6 +166,10 @@ class Link:
             lambda: _Connection(self._gateway._config, self._state, self), sock
         )
 
+    def _left(self) -> None:
+        with self._lock:
+            self._connections -= 1
+
     async def _end(self) -> None:
         await self._session.close()
         for connection in tuple(self._state.connections):
@@ -176,11 +187,15 @@ class _Connection(H11Protocol):
         super().__init__(config, state, scope_state, asyncio.get_running_loop())
         self.logger = _LOG
         self.access_log = False
-        self._meter = link._meter
+        self._link = link
 
     def data_received(self, data: bytes) -> None:
-        self._meter.touch()
+        self._link._meter.touch()
         super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._link._left()
 
     def _hang_up(self) -> None:
         self.transport.close()
