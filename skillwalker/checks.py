@@ -1,4 +1,4 @@
-"""Everything that can be known of evals without starting anything: all problems at once, each with its place."""
+"""Everything that can be known of evals without starting anything: all problems, each with its place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.bound import Bound
 from skillwalker.expectations.registry import Registry
 from skillwalker.gateway.script import TestScript, load_scripts
-from skillwalker.loading import load_eval, place
-from skillwalker.plugins import Agent, PluginSet, Skill, load_plugins
+from skillwalker.loading import load_eval
+from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
 
 REHEARSAL_FILE = "rehearsal.json"
 SETTINGS = ".claude"
@@ -43,7 +43,6 @@ class CheckedTest:
         """Why expectation types that the test names cannot be loaded; such a test is not run."""
         return tuple(bound.broken for bound in self.expectations if bound.broken)
 
-
     @property
     def uses_judge(self) -> bool:
         """Whether an expectation says that it asks the judge model."""
@@ -60,7 +59,9 @@ class Checked:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of the tests before a run, once."""
-        found = [notice for test in self.tests for notice in (*test.plugins.notices, *_scaffold_notices(test.test))]
+        found = [
+            notice for test in self.tests for notice in (*test.plugins.notices, *_scaffold_notices(test.test))
+        ]
         return tuple(dict.fromkeys(found))
 
     @property
@@ -90,12 +91,14 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         Problem(message, path="plugins" if index is None else f"plugins[{index}]")
         for index, message in plugins.problems
     ]
+    told = {problem.path for problem in loaded.problems}
     scripts, script_problems = _scripts(draft)
     tests = []
     for test in draft.tests:
         checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name))
         tests.append(checked)
-        problems += found
+        # What a field's text or its plugin makes impossible is told once, not again for all that follows.
+        problems += (one for one in found if draft.plugins and one.path not in told)
     return Checked(tuple(tests), (*loaded.placed(problems), *script_problems))
 
 
@@ -110,12 +113,12 @@ def _check_test(
     if test.skill_file and test.type is TestType.SKILL_CALL:
         try:
             skill = plugins.skill(test.skill_file)
-        except LookupError as error:
+        except UnresolvedError as error:
             problems.append(Problem(str(error), path=f"{test.path}.skillFile"))
     if test.agent_file and test.type in (TestType.AGENT_CALL, TestType.AGENT_PROMPT):
         try:
             agent = plugins.agent(test.agent_file)
-        except LookupError as error:
+        except UnresolvedError as error:
             problems.append(Problem(str(error), path=f"{test.path}.agentFile"))
     return CheckedTest(evaluation, test, plugins, expectations, skill, agent, script), problems
 
@@ -135,8 +138,12 @@ def _scaffold_notices(test: Test) -> tuple[str, ...]:
     if test.scaffold is None or test.type in CALL_TYPES:
         return ()
     settings = [
-        f"{SETTINGS}/{name}" for name in ("settings.json", "settings.local.json") if (test.scaffold / SETTINGS / name).exists()
+        f"{SETTINGS}/{name}"
+        for name in ("settings.json", "settings.local.json")
+        if (test.scaffold / SETTINGS / name).exists()
     ]
     if not settings:
         return ()
-    return (f"scaffold {test.scaffold.name}: its {' and '.join(settings)} hold in the trial, hooks among them",)
+    return (
+        f"scaffold {test.scaffold.name}: its {' and '.join(settings)} hold in the trial, hooks among them",
+    )

@@ -1,4 +1,4 @@
-"""The one place that knows Claude Code's flags, environment and quirks (measured with 2.1.197 and 2.1.332)."""
+"""The one place that knows Claude Code's flags, environment and quirks (seen with 2.1.197 and 2.1.332)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _FORWARDS_SUBAGENT_TEXT = (2, 1, 332)
 """First version known to have --forward-subagent-text; 2.1.197 exits with an error on it."""
 
 
-def arguments(
-    test: Test, *, model: str, plugin_paths: Sequence[str], version: str | None
-) -> tuple[str, ...]:
+def arguments(test: Test, *, model: str, plugin_paths: Sequence[str], version: str | None) -> tuple[str, ...]:
     """The arguments of `claude` for one trial; the prompt follows on standard input.
 
     Args:

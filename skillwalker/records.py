@@ -1,4 +1,4 @@
-"""A run, a trial or a verdict as plain JSON values and back: what `--format json` prints and the store keeps."""
+"""Runs, trials and verdicts as JSON values and back: what `--format json` prints and the store keeps."""
 
 from __future__ import annotations
 

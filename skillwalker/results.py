@@ -92,6 +92,7 @@ class RunResult:
 
     Attributes:
         model_source: `api`, `record`, `replay` or `rehearsal`.
+        duration_ms: Of the trials together; None while they go on, or after a crash.
         allow_unmeasured: How many tests may be unmeasured without changing the exit code.
     """
 
@@ -99,7 +100,7 @@ class RunResult:
     sandbox: str
     model_source: str
     tests: tuple[TestResult, ...]
-    duration_ms: int
+    duration_ms: int | None
     claude_code_version: str | None = None
     image: str | None = None
     allow_unmeasured: int = 0

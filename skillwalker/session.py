@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from skillwalker import __version__
 from skillwalker.checks import Checked, check_evals
@@ -58,7 +58,7 @@ class RunRequest:
     allow_unmeasured: int = 0
     keep: bool = False
     image: str | None = None
-    limits: Limits = Limits()
+    limits: Limits = field(factory=Limits)
 
 
 @frozen
@@ -168,9 +168,7 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
             import_ahead()
         client = stack.enter_context(closing(connect()))
         image = ensure_image(client, ref=request.image, progress=progress)
-        sandbox = stack.enter_context(
-            closing(DockerSandbox.open(client, image.id, Owner.current(), run_id))
-        )
+        sandbox = stack.enter_context(closing(DockerSandbox.open(client, image.id, Owner.current(), run_id)))
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
         settings = Settings(
             timeout_seconds=request.timeout_seconds,
@@ -226,4 +224,3 @@ def _manifest(
         "options": {**options, "jobs": jobs},
         "tests": [{**planned_object(test.result(())), "inputs": test.inputs()} for test in prepared.tests],
     }
-

@@ -80,17 +80,18 @@ class Watched:
         moving = self.moving()
         if now - self.started - moving.held_seconds >= self.timeout_seconds:
             text = f"still running after {self.timeout_seconds:g} s"
-            return self.stop(Stopped(Reason.TIMEOUT, text), now)
+            self.stop(Stopped(Reason.TIMEOUT, text), now)
+            return
         quiet = now - max(self.started, self.last_event, moving.last_activity)
         if quiet >= STALL_SECONDS and not self.open_tools:
-            return self.stop(Stopped(Reason.STALLED, f"nothing moved for {quiet:.0f} s"), now)
+            self.stop(Stopped(Reason.STALLED, f"nothing moved for {quiet:.0f} s"), now)
+            return
         if now >= self._look_at_workspace:
             self._look_at_workspace = now + WORKSPACE_EVERY_SECONDS
             size = self.process.workspace_mib()
             if size is not None and size > self.workspace_mib:
                 text = f"the work directory holds {size:.0f} MiB; the limit is {self.workspace_mib} MiB"
                 self.stop(Stopped(Reason.DISK_LIMIT, text), now, grace=0)
-        return None
 
 
 class Supervisor:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from skillwalker import claude_code
 from skillwalker.checks import CheckedTest
@@ -49,15 +49,19 @@ class Listener(Protocol):
 
 @frozen
 class Settings:
-    """What holds for every trial of a run."""
+    """What holds for every trial of a run.
+
+    Attributes:
+        costs: Whether what Claude Code counts as cost is really spent.
+    """
 
     timeout_seconds: float = 600.0
-    limits: Limits = Limits()
+    limits: Limits = field(factory=Limits)
     background: bool = False
     keep: bool = False
     judge_model: str | None = None
     claude_code_version: str | None = None
-    costs: bool = False  # whether what Claude Code counts as cost was really spent
+    costs: bool = False
 
 
 @frozen
@@ -139,6 +143,7 @@ class _Observed:
 def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     test = job.checked.test
     directory = job.run.trial(job.id)
+    (directory / "events.jsonl").touch()  # there even where the sandbox does not start
     prompt = claude_code.prompt_text(test, job.agent_id)
     caller = Caller(trial_id=job.id, purpose="trial", index=job.index, script=job.checked.script)
     link = worker.gateway.open(caller, directory / "gateway.jsonl")
@@ -202,24 +207,31 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
     watched = Watched(
         process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
     )
-    ended, workspace, notes = None, None, ()
     recorder = _Recorder(directory, watched, job.names)
+    ended: Exit | None = None
+    seconds: float | None = None
+    workspace: Path | None = None
+    notes: tuple[str, ...] = ()
     try:
         with worker.supervisor.watch(watched):
             for text in recorder.record(process):
                 worker.listener.doing(job.id, text)
             ended = process.wait()
-        duration = time.monotonic() - started
-        workspace = directory / "workspace.tar"
-        with workspace.open("wb") as file:
+        seconds = time.monotonic() - started
+        with (directory / "workspace.tar").open("wb") as file:
             notes = process.save_workspace(file, settings.limits.workspace_mib)
+        workspace = directory / "workspace.tar"
     except SandboxError as error:
-        duration = time.monotonic() - started
         watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
     finally:
         process.close(keep=settings.keep)
     return _Observed(
-        ended, watched.stopped, round(duration * 1000), recorder.stderr_tail, workspace, tuple(notes)
+        ended=ended,
+        stopped=watched.stopped,
+        duration_ms=None if seconds is None else round(seconds * 1000),
+        stderr_tail=recorder.stderr_tail,
+        workspace=workspace,
+        notes=notes,
     )
 
 
@@ -235,8 +247,8 @@ class _Recorder:
     def record(self, process: SandboxProcess) -> Iterator[str]:
         progress = Progress(self._names)
         with (
-            (self._directory / "events.jsonl").open("wb", buffering=0) as events,
-            (self._directory / "stderr.txt").open("wb", buffering=0) as stderr,
+            (self._directory / "events.jsonl").open("wb") as events,
+            (self._directory / "stderr.txt").open("wb") as stderr,
         ):
             for line in iter_lines(self._stdout(process, events, stderr)):
                 text = progress.feed(line)
@@ -250,9 +262,11 @@ class _Recorder:
             self._watched.last_event = time.monotonic()
             if chunk.stream == "stdout":
                 events.write(chunk.data)
+                events.flush()  # what has happened is on disk, whatever comes next
                 yield chunk.data
             elif kept < STDERR_KEPT:
                 stderr.write(chunk.data)
+                stderr.flush()
                 kept += len(chunk.data)
                 self.stderr_tail = (self.stderr_tail + chunk.data.decode("utf-8", "replace"))[-2_000:]
 

@@ -52,7 +52,9 @@ def test_a_scaffolds_settings_count_only_where_the_work_is_tested(kind, scaffold
     assert f"--setting-sources={sources}" in call(kind, scaffold=scaffold)
 
 
-@pytest.mark.parametrize(("version", "there"), [("2.1.332", True), ("2.1.197", False), (None, False), ("2.2", True)])
+@pytest.mark.parametrize(
+    ("version", "there"), [("2.1.332", True), ("2.1.197", False), (None, False), ("2.2", True)]
+)
 def test_a_flag_that_an_old_version_refuses_is_left_out(version, there):
     found = arguments(a_test(TestType.SKILL_CALL), model="opus", plugin_paths=[], version=version)
 
@@ -69,7 +71,9 @@ def test_background_tasks_are_off_unless_asked_for():
     test = a_test(TestType.SKILL_PROMPT)
 
     assert "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" in environment(test, background=False, timeout_seconds=60)
-    assert "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" not in environment(test, background=True, timeout_seconds=60)
+    assert "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" not in environment(
+        test, background=True, timeout_seconds=60
+    )
 
 
 def test_an_agent_prompt_names_the_agent_by_its_full_id():

@@ -15,7 +15,12 @@ def a_test(name: str, *trials: TrialResult, planned: int = 1) -> TestResult:
 def a_trial(outcome: Outcome, *, message: str = "", reason: Reason | None = None, index: int = 1, details=()):
     judged = (Judged(0, "skill-call", Verdict(outcome, message, details)),)
     return TrialResult(
-        id=f"t{index}", index=index, outcome=outcome, reason=reason, message="late" if reason else "", judged=judged
+        id=f"t{index}",
+        index=index,
+        outcome=outcome,
+        reason=reason,
+        message="late" if reason else "",
+        judged=judged,
     )
 
 
@@ -73,7 +78,9 @@ def test_a_run_without_a_model_says_so_first_and_last():
 
 
 def test_what_a_model_wrote_cannot_steer_the_terminal():
-    lines = report(a_test("bad\x1b[2J", a_trial(Outcome.FAILED, message="said \x1b[31m\u202e red\nPASSED all")))
+    lines = report(
+        a_test("bad\x1b[2J", a_trial(Outcome.FAILED, message="said \x1b[31m\u202e red\nPASSED all"))
+    )
 
     text = "\n".join(lines)
     assert "\x1b" not in text

@@ -31,7 +31,10 @@ def good() -> TranscriptBuilder:
 
 def health(tmp_path: Path, events: TranscriptBuilder, *, served: Served | None = None, **more):
     transcript = Transcript.read(events.write(tmp_path / "events.jsonl"))
-    known = {"message_ids": frozenset(transcript.message_ids), "tool_use_ids": frozenset(transcript.tool_use_ids)}
+    known = {
+        "message_ids": frozenset(transcript.message_ids),
+        "tool_use_ids": frozenset(transcript.tool_use_ids),
+    }
     arguments = {"ended": Exit(0), "stopped": None, "plugin_paths": [PATH], "servers_matter": True} | more
     return assess(transcript, served or Served(**known), **arguments)
 
@@ -90,7 +93,13 @@ def test_an_error_of_the_api_is_told_apart_from_a_full_rate(tmp_path):
 
 
 def test_success_around_an_error_is_an_error(tmp_path):
-    result = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 500, "result": "API Error"}
+    result = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": True,
+        "api_error_status": 500,
+        "result": "API Error",
+    }
     events = TranscriptBuilder().init(plugins={"acme": PATH}).event(result)
 
     assert health(tmp_path, events).reason is Reason.API_ERROR

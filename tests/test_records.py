@@ -9,7 +9,14 @@ import pytest
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.records import load_run, planned_object, problems_object, run_object, trial_object, verdict_object
+from skillwalker.records import (
+    load_run,
+    planned_object,
+    problems_object,
+    run_object,
+    trial_object,
+    verdict_object,
+)
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.store import Store
 from skillwalker.transcript import AgentUse, SkillUse, Usage
@@ -36,7 +43,11 @@ def a_run() -> RunResult:
         notes=("said twice",),
     )
     broken = TrialResult(
-        id="csv.tidies.0a1b2c3d.main.2", index=2, outcome=Outcome.UNMEASURED, reason=Reason.TIMEOUT, message="late"
+        id="csv.tidies.0a1b2c3d.main.2",
+        index=2,
+        outcome=Outcome.UNMEASURED,
+        reason=Reason.TIMEOUT,
+        message="late",
     )
     test = TestResult("csv", "tidies", "skill-prompt", "opus", 3, 2, (whole, broken))
     return RunResult(RUN_ID, "docker", "rehearsal", (test,), 5120, "2.1.332", "sha256:ab")
@@ -65,7 +76,9 @@ def stored(run: RunResult, store: Store):
 def test_the_object_has_the_documented_shape():
     found = run_object(a_run())
 
-    assert {"schema", "run_id", "outcome", "sandbox", "model_source", "claude_code_version", "image"} <= set(found)
+    assert {"schema", "run_id", "outcome", "sandbox", "model_source", "claude_code_version", "image"} <= set(
+        found
+    )
     assert found["totals"] == {
         "tests": 1,
         "passed": 0,

@@ -13,7 +13,8 @@ PASSED, FAILED, UNMEASURED = Outcome.PASSED, Outcome.FAILED, Outcome.UNMEASURED
 
 def a_test(*outcomes: Outcome, planned: int | None = None, cost: float | None = None) -> TestResult:
     trials = tuple(
-        TrialResult(id=f"t{n}", index=n + 1, outcome=outcome, cost_usd=cost) for n, outcome in enumerate(outcomes)
+        TrialResult(id=f"t{n}", index=n + 1, outcome=outcome, cost_usd=cost)
+        for n, outcome in enumerate(outcomes)
     )
     planned = planned or len(outcomes)
     return TestResult("csv", "tidies", "skill-call", "opus", planned, trials_needed(planned, None), trials)
@@ -38,7 +39,16 @@ def test_one_failed_verdict_decides_and_no_verdict_is_no_pass(verdicts, expected
 
 @pytest.mark.parametrize(
     ("planned", "rate", "need"),
-    [(1, None, 1), (2, None, 2), (3, None, 2), (4, None, 3), (3, 1.0, 3), (4, 0.5, 2), (30, 0.1, 3), (5, 0, 1)],
+    [
+        (1, None, 1),
+        (2, None, 2),
+        (3, None, 2),
+        (4, None, 3),
+        (3, 1.0, 3),
+        (4, 0.5, 2),
+        (30, 0.1, 3),
+        (5, 0, 1),
+    ],
 )
 def test_more_than_half_or_the_rate_but_never_nothing(planned, rate, need):
     assert trials_needed(planned, rate) == need
@@ -57,7 +67,9 @@ def test_more_than_half_or_the_rate_but_never_nothing(planned, rate, need):
         (0, 0, 0, 0, UNMEASURED),
     ],
 )
-def test_a_test_is_decided_only_by_what_could_not_come_out_otherwise(planned, passed, unmeasured, need, expected):
+def test_a_test_is_decided_only_by_what_could_not_come_out_otherwise(
+    planned, passed, unmeasured, need, expected
+):
     assert test_outcome(planned, passed, unmeasured, need) is expected
 
 

@@ -34,7 +34,9 @@ class Process:
         return self.size
 
 
-def watched(process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0) -> Watched:
+def watched(
+    process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0
+) -> Watched:
     return Watched(process, lambda: moving or Moving(), timeout, 2048, start, start)
 
 

@@ -16,7 +16,9 @@ def demo(
         Path | None,
         typer.Option(metavar="DIR", help="Put the example there and keep it [default: a temporary place]."),
     ] = None,
-    image: Annotated[str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own].")] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own].")
+    ] = None,
 ) -> None:
     """Run the packaged example, isolated and rehearsed: needs Docker, no key."""
     import shutil
@@ -31,7 +33,12 @@ def demo(
         raise ConfigurationError([f"--into {into} is there already; name a new directory"])
     with tempfile.TemporaryDirectory(prefix="skillwalker-demo-") as temporary:
         root = (into or Path(temporary) / "example").absolute()
-        shutil.copytree(packaged("examples/csv-toolbox"), root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".skillwalker"))
+        shutil.copytree(
+            packaged("examples/csv-toolbox"),
+            root,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns(".skillwalker"),
+        )
         request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
         code = carry_out(request, output, stored=into is not None)
     raise typer.Exit(code)

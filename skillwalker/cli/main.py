@@ -90,7 +90,7 @@ def exit_code(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader has gone, for example `| head`
         sys.stderr.close()
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort: a fault is told, with the exit code of one
         import traceback
 
         traceback.print_exc()

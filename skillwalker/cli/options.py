@@ -22,13 +22,15 @@ Select = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SELECT]...",
-        help="An eval's name, 'eval::test name' (globs allowed) or a path to or inside an eval. None means all.",
+        help="An eval's name, 'eval::test name' (globs allowed), a path to or inside an eval; none: all.",
         show_default=False,
     ),
 ]
 Keyword = Annotated[
     str | None,
-    typer.Option("-k", metavar="EXPR", help="Only tests whose name fits, as pytest's -k: 'csv and not slow'."),
+    typer.Option(
+        "-k", metavar="EXPR", help="Only tests whose name fits, as pytest's -k: 'csv and not slow'."
+    ),
 ]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
 

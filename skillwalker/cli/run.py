@@ -19,22 +19,29 @@ def run(
         bool, typer.Option("--isolated", help="One fresh Docker container per trial, without network.")
     ] = False,
     trials: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help='Trials of every test; beats "trials" in tests.json.')
+        int | None,
+        typer.Option(min=1, metavar="N", help='Trials of every test; beats "trials" in tests.json.'),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what the engine can hold]."),
+        typer.Option(
+            "-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what the engine can hold]."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="Model for all tests: opus, sonnet, haiku or claude-...")
     ] = None,
     judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
     rehearse: Annotated[
-        bool, typer.Option("--rehearse", help="Answers come from rehearsal.json or a simple rule, not from a model.")
+        bool,
+        typer.Option(
+            "--rehearse", help="Answers come from rehearsal.json or a simple rule, not from a model."
+        ),
     ] = False,
     timeout: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Limit of one trial.")] = 600.0,
     background: Annotated[
-        bool, typer.Option("--background", help="Let agents and commands run in the background, as for users.")
+        bool,
+        typer.Option("--background", help="Let agents and commands run in the background, as for users."),
     ] = False,
     output: Output = Format.CONSOLE,
     allow_unmeasured: Annotated[

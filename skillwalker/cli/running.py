@@ -16,9 +16,7 @@ from skillwalker.session import Prepared, RunRequest, prepare, require_startable
 from skillwalker.session import run as run_session
 
 
-def carry_out(
-    request: RunRequest, output: Format, *, dry_run: bool = False, stored: bool = True
-) -> int:
+def carry_out(request: RunRequest, output: Format, *, dry_run: bool = False, stored: bool = True) -> int:
     """Prepares, runs and reports; returns the exit code.
 
     Args:
@@ -98,4 +96,6 @@ def _plan_as_json(prepared: Prepared) -> str:
         }
         for test in prepared.tests
     ]
-    return json.dumps({"tests": tests, "trials": prepared.trials, "cost_usd": None, "notes": prepared.notices})
+    return json.dumps(
+        {"tests": tests, "trials": prepared.trials, "cost_usd": None, "notes": prepared.notices}
+    )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def show(
     context: typer.Context,
     run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory.")
+        str,
+        typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
     ] = "last",
     select: Annotated[
         str | None,
@@ -65,5 +66,7 @@ def _only(run: RunResult, select: str) -> RunResult:
     ]
     if not chosen:
         close = near(select, names) or tuple(names[:5])
-        raise NothingSelectedError(f"{safe(select)} matches no test of run {run.run_id}; near: {listed(close)}")
+        raise NothingSelectedError(
+            f"{safe(select)} matches no test of run {run.run_id}; near: {listed(close)}"
+        )
     return evolve(run, tests=tuple(chosen))

@@ -1,4 +1,4 @@
-"""What the trials of a test did, as text: verdicts with details, then the transcript with tool calls folded."""
+"""What the trials of a test did, as text: verdicts with details, then the transcript, calls folded."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class _Running:
 
 @define
 class LiveProgress:
-    """A block at the bottom of the terminal with a line per running trial; what has ended scrolls above it."""
+    """A block at the bottom of the terminal, a line per running trial; what has ended scrolls above it."""
 
     stream: IO[str]
     total: int
@@ -77,9 +77,7 @@ class LiveProgress:
         from rich.live import Live
 
         console = Console(file=self.stream, highlight=False, markup=False, emoji=False)
-        self._live = Live(
-            console=console, get_renderable=self._render, refresh_per_second=4, transient=True
-        )
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4, transient=True)
         self._live.start()
         return self
 
