@@ -18,6 +18,8 @@ _LARGE = 4 * 2**20  # bytes; below it a whole line costs less memory than it is 
 _STRING_LIMIT = 64 * 2**10  # bytes; what is kept of a string in a large line
 _SHOWN = 200  # characters; what is kept of a line that is no event
 
+_DECODER = json.JSONDecoder(strict=False)
+_BACKSLASH = ord("\\")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _WHOLE_ESCAPES = re.compile(rb'"[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -100,7 +102,7 @@ def parse_line(line: bytes, offset: int = 0, *, brief: bool = False) -> Event:
 def _decode(line: bytes) -> Any:
     if _SURROGATE.search(line):  # half a character cannot be written as UTF-8
         line = _ESCAPE.sub(lambda escape: escape[0] if len(escape[0]) in (2, 12) else rb"\ufffd", line)
-    return json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
+    return _DECODER.decode(line.decode("utf-8", "replace").removeprefix("\ufeff"))
 
 
 def _brief(line: bytes) -> Any:
@@ -116,15 +118,23 @@ def _brief(line: bytes) -> Any:
 
 def _shortened(line: bytes) -> bytes:
     """The same JSON with the ends of its long strings left out."""
-    pieces, done = [], 0
-    for string in _STRING.finditer(line):
-        start, stop = string.span()
+    pieces, done, stop = [], 0, 0
+    while (start := line.find(b'"', stop)) >= 0 and (stop := _string_end(line, start)) > 0:
         if stop - start > _STRING_LIMIT:
             head = _WHOLE_ESCAPES.match(line, start, start + _STRING_LIMIT)
             assert head is not None  # it begins with a quote
             pieces += [line[done : head.end()], b'"']
             done = stop
     return b"".join([*pieces, line[done:]])
+
+
+def _string_end(line: bytes, start: int) -> int:
+    """Where the string that begins at `start` is over; 0 where it never is."""
+    quote = line.find(b'"', start + 1)
+    if quote < 0 or line[quote - 1] != _BACKSLASH:  # much faster than the pattern, and mostly enough
+        return quote + 1
+    string = _STRING.match(line, start)
+    return string.end() if string else 0
 
 
 def as_str(value: object) -> str | None:

@@ -166,7 +166,7 @@ class StreamReader:
         self.usage_by_model = models
         self.cost_usd = cost_usd(event.data)
         if models is not None:
-            self.usage = Usage.total(models.values())
+            self.usage = Usage.total(models.values()) if models else Usage(0, 0, 0, 0)  # no model was asked
         else:  # each result tells its own part only, and which parts overlap is not known
             self.usage = own_usage(event.data) if self.results == 1 else None
 

@@ -1,0 +1,49 @@
+"""Tool calls and their results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from transcripts import (
+    Reader,
+    answers,
+    calls,
+    init,
+    result,
+)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Reader:
+    return Reader(tmp_path)
+
+
+class TestToolCalls:
+    def test_calls_come_in_their_order_with_their_results(self, read: Reader) -> None:
+        transcript = read(
+            init(),
+            calls("t1", "Bash", command="sleep 1"),
+            calls("t2", "Read", file_path="a.txt"),
+            answers("t2", "x" * 5000),
+            answers("t1", "Exit code 7", "Error: Exit code 7"),
+            calls("t3", "Write", "a1", file_path="b.txt"),
+            result(),
+        )
+        first, second, third = transcript.tool_calls()
+        assert (first.name, first.input, first.position) == ("Bash", {"command": "sleep 1"}, 1)
+        assert (first.is_error, first.result) == (True, "Exit code 7")
+        assert (second.is_error, len(second.result or "")) == (False, 4000)
+        assert (third.parent, third.is_error, third.result) == ("a1", None, None)
+        assert transcript.tool_use_ids == {"t1", "t2", "t3"}
+
+    def test_results_of_many_kinds_become_text(self, read: Reader) -> None:
+        content = [{"type": "text", "text": "see"}, {"type": "image", "source": {}}, "odd", {"type": "text"}]
+        odd = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1"}]}}
+        mixed = json.loads(json.dumps(odd))
+        mixed["message"]["content"][0]["content"] = content
+        [call] = read(init(), calls("t1", "Read"), mixed).tool_calls()
+        assert call.result == "see\n[image]\n\n"
+        [call] = read(init(), calls("t1", "Read"), odd).tool_calls()
+        assert (call.is_error, call.result) == (False, "")
