@@ -59,7 +59,8 @@ def test_the_tools_are_there_and_run_without_network(docker_client: DockerClient
         docker_client,
         sandbox_image,
         """
-        git --version; rg --version; jq --version; curl --version; ps; node --version; npm --version; npx --version
+        git --version; rg --version; jq --version; curl --version; ps
+        node --version; npm --version; npx --version
         uv --version; python3 -m venv /tmp/venv; /tmp/venv/bin/pip --version
         uv venv --quiet /tmp/uv; /tmp/uv/bin/python --version
         """,
@@ -80,11 +81,8 @@ def test_the_users(docker_client: DockerClient, sandbox_image: str) -> None:
         "/home/agent",
         "/workspace",
     ]
-    assert run_in(docker_client, sandbox_image, "stat -c %U /workspace; id -u relay").split() == [
-        "agent",
-        "1001",
-    ]
-    assert run_in(docker_client, sandbox_image, "id -Gn; grep Cap /proc/self/status").split()[:1] == ["agent"]
+    output = run_in(docker_client, sandbox_image, "stat -c %U /workspace; id -u relay; id -Gn")
+    assert output.split() == ["agent", "1001", "agent"]
 
 
 def test_git_is_ready_for_a_commit(docker_client: DockerClient, sandbox_image: str) -> None:
@@ -109,7 +107,7 @@ def test_the_environment_holds_nothing_of_the_build(docker_client: DockerClient,
 
 
 def test_nothing_of_this_machine_is_in_it(docker_client: DockerClient, sandbox_image: str) -> None:
-    """Neither its name, which tools that make root file systems copy, nor how its own pip and npm are set up."""
+    """Neither its name, which tools that make root file systems copy, nor how its pip and npm are set up."""
     script = """
         cat /etc/pip.conf /usr/local/etc/npmrc; find /root -newer /etc/os-release -type f 2>/dev/null || true
         grep -rlsF "$NAME" /etc --exclude=hostname --exclude=hosts || true
@@ -131,8 +129,8 @@ def test_the_second_time_nothing_is_built(docker_client: DockerClient, image_inf
 
 
 def test_a_base_that_is_there_is_used(docker_client: DockerClient, image_info: ImageInfo) -> None:
-    if image_info.base is None:
-        pytest.skip("the image given to these tests does not say what it was built on")
+    if "SKILLWALKER_TEST_IMAGE" in os.environ:
+        pytest.skip("the image given to these tests may have been built on what is not there any more")
     told: list[str] = []
     assert find_base(docker_client, sandbox_dockerfile().decode(), told.append) == image_info.base
     assert told == []
@@ -233,14 +231,14 @@ def test_a_dockerfile_that_does_not_build(
 ) -> None:
     with users_dockerfile.open("a") as file:
         file.write("RUN echo what went wrong; exit 7\n")
-    with pytest.raises(CannotStartError, match="(?s)returned a non-zero code: 7.*what went wrong"):
+    with pytest.raises(CannotStartError, match=r"(?s)returned a non-zero code: 7.*what went wrong"):
         build_custom_image(docker_client, users_dockerfile, ours=image_info)
 
 
 def test_what_was_fetched_is_compared_with_its_hash(
     docker_client: DockerClient, image_info: ImageInfo
 ) -> None:
-    """With a mirror that answers something else: a server inside the build itself, so that no network is needed."""
+    """With a mirror that answers something else: a directory of the build, so that no network is needed."""
     dockerfile = sandbox_dockerfile().decode()
     _, _, steps = dockerfile.partition("ARG NPM_REGISTRY=")
     step = "ARG NPM_REGISTRY=" + steps.partition("\n# pip checks")[0]
