@@ -92,7 +92,7 @@ def _rows(registry: Registry) -> Iterator[dict[str, Any]]:
         candidates = registry.candidates[name]
         yield {
             "type": safe(name),
-            "distribution": " and ".join(candidate.distribution for candidate in candidates),
+            "distribution": " and ".join(sorted(candidate.distribution for candidate in candidates)),
             "version": candidates[0].version if len(candidates) == 1 else None,
             "summary": safe(summary),
             "problem": problem,

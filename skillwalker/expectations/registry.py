@@ -127,7 +127,7 @@ class Registry:
                     ]
                 )
             case several:
-                claims = " and ".join(candidate.origin for candidate in several)
+                claims = " and ".join(sorted(candidate.origin for candidate in several))
                 raise DuplicateTypeError([f"{claims} both have the expectation type {name}; uninstall one"])
 
 

@@ -1,0 +1,115 @@
+"""Which lines of a rubric are criteria."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from skillwalker.expectations.rubric import parse_rubric, read_rubric
+
+
+def texts(rubric: str) -> list[str]:
+    return [criterion.text for criterion in parse_rubric(rubric)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- Is short.", "* Is short.", "+ Is short.", "1. Is short.", "12) Is short.", "-\tIs short.",
+     "- [ ] Is short.", "- [x] Is short.", "3. [X] Is short.", "  - Is short.", "-   Is short.  "],
+)  # fmt: skip
+def test_a_list_item_is_a_criterion(line: str) -> None:
+    assert texts(f"# Rubric\n\n{line}\n") == ["Is short."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# Heading only\n", "Some words.\n- ", "-no space", "1.no space", "---", "- - -", "* * *",
+     "```\n- in a fence\n```", "~~~~\n- a\n~~~\n- b\n~~~~", "    - indented code", "**bold**"],
+)  # fmt: skip
+def test_anything_else_is_none(text: str) -> None:
+    assert texts(text) == []
+
+
+def test_ids_count_through_all_sections() -> None:
+    found = parse_rubric("- a\n\n## B\n- b\n- c\n")
+    assert [(criterion.id, criterion.text) for criterion in found] == [
+        ("c1", "a"),
+        ("c2", "b"),
+        ("c3", "c"),
+    ]
+
+
+def test_a_criterion_keeps_the_headings_above_it() -> None:
+    found = parse_rubric("- first\n# Rubric #\n## Presence\n- a\n## Absence\n### Deep\n- b\n# Other\n- c\n")
+    assert [criterion.section for criterion in found] == [
+        "",
+        "Rubric / Presence",
+        "Rubric / Absence / Deep",
+        "Other",
+    ]
+
+
+def test_lines_that_go_on_belong_to_the_criterion() -> None:
+    rubric = "- It names\n  the file\nand the line.\n\n  Also here.\n\nA paragraph.\n- Next\n"
+    assert texts(rubric) == ["It names the file and the line. Also here.", "Next"]
+
+
+def test_a_list_inside_an_item_belongs_to_the_criterion() -> None:
+    assert texts("- All of\n  - this\n  - that\n- Next\n") == ["All of - this - that", "Next"]
+
+
+def test_a_fence_inside_an_item_is_no_part_of_it() -> None:
+    assert texts("- As in\n  ```ruby\n  - no\n  ```\n- Next\n") == ["As in", "Next"]
+
+
+def test_a_fence_that_stays_open_would_swallow_criteria() -> None:
+    with pytest.raises(ValueError, match="the code fence of line 2 is never closed"):
+        parse_rubric("- a\n```\n- b\n")
+
+
+@pytest.fixture
+def rubrics(tmp_path: Path) -> Path:
+    (tmp_path / "rubrics").mkdir()
+    (tmp_path / "secret.md").write_text("- outside\n")
+    return tmp_path
+
+
+def write(home: Path, data: bytes) -> Path:
+    (home / "rubrics" / "r.md").write_bytes(data)
+    return home
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf- a\n- b\n", b"- a\r\n- b\r\n", b"- a\n- b"])
+def test_byte_order_mark_and_line_ends_do_not_matter(rubrics: Path, data: bytes) -> None:
+    rubric = read_rubric(write(rubrics, data), "r.md")
+    assert [criterion.text for criterion in rubric.criteria] == ["a", "b"]
+    assert rubric.sha256 == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("- ä".encode("utf-16"), "is no UTF-8 text (byte 0); save it as UTF-8"),
+        ("- a".encode("utf-16-le"), "is no text: it holds NUL characters"),
+        ("- ä".encode("latin-1"), "is no UTF-8 text (byte 2)"),
+        (b"", "holds no criterion: write each as a line that begins with `- `"),
+        (b"# Rubric\n\nGood work.\n", "holds no criterion"),
+        (b"- a\n~~~\n", "the code fence of line 2 is never closed"),
+    ],
+)
+def test_a_rubric_that_says_nothing_is_a_problem(rubrics: Path, data: bytes, problem: str) -> None:
+    with pytest.raises(ValueError, match=r"^rubrics/r\.md") as caught:
+        read_rubric(write(rubrics, data), "r.md")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "file", ["../secret.md", "/etc/hostname", "link.md", "absent.md", "", ".", "sub", "a\\b.md"]
+)
+def test_a_rubric_must_lie_in_its_folder(rubrics: Path, file: str) -> None:
+    (rubrics / "rubrics" / "sub").mkdir()
+    (rubrics / "rubrics" / "link.md").symlink_to(rubrics / "secret.md")
+    with pytest.raises(ValueError, match=r"."):
+        read_rubric(rubrics, file)
