@@ -103,7 +103,7 @@ class RelayLink:
 
     def _move(self) -> None:
         with selectors.DefaultSelector() as selector, self._wake, self._bell:
-            mux = program.Mux(selector, self._send)
+            mux = program.Mux(self._send, lambda connection, events: _watch(selector, connection, events))
             selector.register(self._wake, selectors.EVENT_READ)
             try:
                 while not self._ended.is_set():
@@ -111,7 +111,7 @@ class RelayLink:
                         if key.fileobj is self._wake:
                             with contextlib.suppress(BlockingIOError):
                                 self._wake.recv(4096)
-                        elif key.data.number in mux.connections:
+                        else:
                             mux.ready(key.data, events)
                     while self._frames:
                         self._take(mux, *self._frames.popleft())
@@ -140,3 +140,14 @@ class RelayLink:
 
     def _reason(self) -> str:
         return self._said.decode("utf-8", "replace").strip() or "it ended"
+
+
+def _watch(selector: selectors.BaseSelector, connection: program.Connection, events: int) -> None:
+    known = selector.get_map().get(connection.sock)
+    if known is None:
+        if events:
+            selector.register(connection.sock, events, connection)
+    elif not events:
+        selector.unregister(connection.sock)
+    elif known.events != events:
+        selector.modify(connection.sock, events, connection)

@@ -1,21 +1,25 @@
 """Carries TCP connections as frames over one byte stream.
 
 The text of this file is also the program that runs inside a container (`python3 -I -S -c TEXT PORT`), so it
-needs nothing but Python 3.9 and its standard library. It is one thread: the trial's process limit cannot
-starve it. A frame is a connection's number, a kind, a length and that many bytes. Each end may send no more
-than `WINDOW` bytes of a connection before the other end has passed them on, so a slow connection holds up
-no other one and memory is bounded on both ends.
+needs nothing but Python 3.9 on Linux. It imports built-in modules only: importing `socket` would double the
+time it takes to start. It is one thread, so the trial's process limit cannot starve it.
+
+A frame is a connection's number, a kind, a length and that many bytes. Each end may send no more than
+`WINDOW` bytes of a connection before the other end has passed them on, so a slow connection holds up no other
+one and memory is bounded on both ends.
 """
 
 from __future__ import annotations
 
-import contextlib
+import _socket
 import os
-import selectors
-import socket
+import select
 import struct
 import sys
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OPEN, DATA, END, RESET, CREDIT, HELLO = range(6)
 HEADER = struct.Struct(">IBI")
@@ -23,6 +27,7 @@ WINDOW = 262144
 BLOCK = 65536
 MAX_CONNECTIONS = 64
 
+READ, WRITE = 1, 2
 Frame = tuple[int, int, bytes]
 
 
@@ -53,7 +58,7 @@ class Frames:
 
 
 class Connection:
-    def __init__(self, number: int, sock: socket.socket) -> None:
+    def __init__(self, number: int, sock: _socket.socket) -> None:
         self.number, self.sock = number, sock
         self.credit = WINDOW  # bytes that may still go to the other end
         self.pending = bytearray()  # bytes from the other end, not yet written
@@ -63,16 +68,20 @@ class Connection:
 
 
 class Mux:
-    """One end's connections. Used by one thread; `send` takes whole frames, in order."""
+    """One end's connections, used by one thread.
 
-    def __init__(self, selector: selectors.BaseSelector, send: Callable[[bytes], object]) -> None:
-        self.selector, self.send = selector, send
+    `send` takes whole frames, in order. `watch` is told which of READ and WRITE a connection waits for;
+    before its socket is closed, none.
+    """
+
+    def __init__(self, send: Callable[[bytes], object], watch: Callable[[Connection, int], object]) -> None:
+        self.send, self.watch = send, watch
         self.connections: dict[int, Connection] = {}
 
-    def add(self, number: int, sock: socket.socket) -> None:
+    def add(self, number: int, sock: _socket.socket) -> None:
         sock.setblocking(False)
-        if sock.family == socket.AF_INET:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sock.family == _socket.AF_INET:
+            sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
         self.connections[number] = Connection(number, sock)
         self._watch(self.connections[number])
 
@@ -94,15 +103,19 @@ class Mux:
             self._drop(connection)
 
     def ready(self, connection: Connection, events: int) -> None:
-        """To be called when the selector has found a connection's socket ready."""
-        if events & selectors.EVENT_WRITE:
+        """To be called when a connection's socket is ready for READ, WRITE or both."""
+        if events & WRITE and self._knows(connection):
             self._write(connection)
-        if events & selectors.EVENT_READ and self.connections.get(connection.number) is connection:
+        if events & READ and self._knows(connection):
             self._read(connection)
 
     def close(self) -> None:
         for connection in list(self.connections.values()):
             self._drop(connection)
+
+    def _knows(self, connection: Connection) -> bool:
+        """False where it was closed after the selector had found it ready."""
+        return self.connections.get(connection.number) is connection
 
     def _read(self, connection: Connection) -> None:
         try:
@@ -136,8 +149,10 @@ class Mux:
             connection.passed = 0
         if connection.ending and not connection.pending and not connection.shut:
             connection.shut = True
-            with contextlib.suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_WR)
+            try:  # noqa: SIM105 -- contextlib is not built in
+                connection.sock.shutdown(_socket.SHUT_WR)
+            except OSError:  # closed by the peer already
+                pass
         self._watch(connection)
 
     def _watch(self, connection: Connection) -> None:
@@ -146,63 +161,79 @@ class Mux:
             return
         events = 0
         if connection.readable and connection.credit > 0:
-            events |= selectors.EVENT_READ
+            events |= READ
         if connection.pending:
-            events |= selectors.EVENT_WRITE
-        watch(self.selector, connection.sock, events, connection)
+            events |= WRITE
+        self.watch(connection, events)
 
     def _reset(self, connection: Connection) -> None:
         self.send(pack(connection.number, RESET))
         self._drop(connection)
 
     def _drop(self, connection: Connection) -> None:
-        watch(self.selector, connection.sock, 0, None)
+        self.watch(connection, 0)
         self.connections.pop(connection.number, None)
         connection.sock.close()
-
-
-def watch(selector: selectors.BaseSelector, file: socket.socket | int, events: int, data: object) -> None:
-    """Registers, changes or unregisters, whatever it takes."""
-    known = selector.get_map().get(file)
-    if known is None:
-        if events:
-            selector.register(file, events, data)
-    elif not events:
-        selector.unregister(file)
-    elif known.events != events:
-        selector.modify(file, events, data)
 
 
 class Relay:
     """The container's end: listens, and speaks frames on standard input and output until input ends."""
 
     def __init__(self, port: int) -> None:
-        self.listener = socket.create_server(("127.0.0.1", port), backlog=MAX_CONNECTIONS)
+        self.listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        self.listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", port))
+        self.listener.listen(MAX_CONNECTIONS)
         self.listener.setblocking(False)
-        self.selector = selectors.DefaultSelector()
+        self.poll = select.poll()
+        self.watched: dict[int, int] = {}
+        self.waiting: dict[int, Connection] = {}
         self.out = bytearray()
-        self.mux = Mux(self.selector, self.out.extend)
+        self.mux = Mux(self.out.extend, self.watch)
         self.frames = Frames()
         self.number = 0
         for descriptor in (0, 1):
             os.set_blocking(descriptor, False)
-        self.selector.register(0, selectors.EVENT_READ)
+        self.change(0, READ)
 
     def run(self) -> None:
+        listener = self.listener.fileno()
         while True:
-            free = len(self.mux.connections) < MAX_CONNECTIONS
-            watch(self.selector, self.listener, selectors.EVENT_READ if free else 0, None)
-            watch(self.selector, 1, selectors.EVENT_WRITE if self.out else 0, None)
-            for key, events in self.selector.select():
-                if key.fileobj == 0:
+            self.change(listener, READ if len(self.mux.connections) < MAX_CONNECTIONS else 0)
+            self.change(1, WRITE if self.out else 0)
+            for descriptor, events in self.poll.poll():
+                if descriptor == 0:
                     if not self.read():
                         return
-                elif key.fileobj == 1:
+                elif descriptor == 1:
                     del self.out[: os.write(1, self.out[:BLOCK])]
-                elif key.fileobj is self.listener:
+                elif descriptor == listener:
                     self.accept()
-                elif key.data.number in self.mux.connections:
-                    self.mux.ready(key.data, events)
+                elif descriptor in self.waiting:
+                    # An error or a hang-up shows itself to whatever the connection waits for.
+                    asked = self.watched[descriptor]
+                    ready = READ if events & select.POLLIN else 0
+                    ready |= WRITE if events & select.POLLOUT else 0
+                    self.mux.ready(self.waiting[descriptor], ready or asked)
+
+    def change(self, descriptor: int, events: int) -> None:
+        if self.watched.get(descriptor, 0) == events:
+            return
+        if events:
+            mask = (select.POLLIN if events & READ else 0) | (select.POLLOUT if events & WRITE else 0)
+            self.poll.register(descriptor, mask)
+            self.watched[descriptor] = events
+        else:
+            self.poll.unregister(descriptor)
+            del self.watched[descriptor]
+
+    def watch(self, connection: Connection, events: int) -> None:
+        descriptor = connection.sock.fileno()
+        self.change(descriptor, events)
+        if events:
+            self.waiting[descriptor] = connection
+        else:
+            self.waiting.pop(descriptor, None)
 
     def read(self) -> bool:
         data = os.read(0, BLOCK)
@@ -215,16 +246,18 @@ class Relay:
 
     def accept(self) -> None:
         try:
-            sock, _ = self.listener.accept()
+            descriptor, _ = self.listener._accept()
         except OSError:  # the trial has given up this connection already
             return
         self.number += 1
         self.out += pack(self.number, OPEN)
-        self.mux.add(self.number, sock)
+        self.mux.add(self.number, _socket.socket(fileno=descriptor))
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(ConnectionError):
+    try:  # noqa: SIM105 -- contextlib is not built in
         Relay(int(sys.argv[1])).run()
-    # At once: no thread, file or frame is worth waiting for when the runner has gone.
+    except ConnectionError:  # standard output leads nowhere
+        pass
+    # At once: no frame is worth waiting for when the runner has gone.
     os._exit(0)

@@ -38,6 +38,8 @@ if [ -n "$scaffold" ]; then
   cp -a "$scaffold/." {WORKSPACE}/ || exit 1
   (
     export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+    export GIT_AUTHOR_NAME=Skillwalker GIT_AUTHOR_EMAIL=scaffold@skillwalker.invalid
+    export GIT_COMMITTER_NAME=Skillwalker GIT_COMMITTER_EMAIL=scaffold@skillwalker.invalid
     export GIT_AUTHOR_DATE="@{MTIME} +0000" GIT_COMMITTER_DATE="@{MTIME} +0000"
     git init -q -b main --template= &&
     git -c core.autocrlf=false add -A &&
@@ -55,21 +57,14 @@ exec "$@"
 """
 
 _HOSTNAME = "sandbox"
-_IDENTITY = {
-    "GIT_AUTHOR_NAME": "Skillwalker",
-    "GIT_AUTHOR_EMAIL": "skillwalker@localhost",
-    "GIT_COMMITTER_NAME": "Skillwalker",
-    "GIT_COMMITTER_EMAIL": "skillwalker@localhost",
-}
 _MIB = 1 << 20
 
 
 def environment(given: Mapping[str, str]) -> list[str]:
-    """What the sandbox itself sets wins, but for the locale and the identity of git, which a trial may choose."""
+    """What the sandbox itself sets wins, but for zone and locale, which a trial may choose."""
     chosen = {
         "TZ": "UTC",
         "LANG": "C.UTF-8",
-        **_IDENTITY,
         **given,
         "HOME": HOME,
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
