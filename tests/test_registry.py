@@ -93,6 +93,20 @@ def test_a_distribution_that_is_found_twice_counts_once(installed: Any) -> None:
         assert "old-name" not in registry.names()
 
 
+def test_a_distribution_that_has_no_types_any_more_hides_its_older_ones(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "acme_checks-2.0.dist-info").mkdir()
+    assert Registry.scan([str(PACKAGES / "stale"), str(tmp_path)]).names() == ()
+
+
+def test_what_an_interrupted_pip_left_is_no_distribution(tmp_path: Path) -> None:
+    left = tmp_path / "~cme_checks-1.1.dist-info"
+    left.mkdir()
+    (left / "entry_points.txt").write_text(f"[{GROUP}]\nmax-turns = acme_checks:MaxTurns\n")
+    assert scan([str(tmp_path)]).candidates == ()
+
+
 def test_an_egg_info_alone_is_found(installed: Any) -> None:
     (candidate,) = installed("stale").candidates["old-name"]
     assert candidate.origin == "Acme.Checks 0.9"

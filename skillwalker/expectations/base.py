@@ -21,16 +21,16 @@ are optional:
     def requires(self, eval: Eval, test: Test) -> Iterable[str]:
         Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
 
-A type written for another version of this interface says so by `interface_version: ClassVar[int] = 2`.
+Two class attributes are optional too (annotated as `ClassVar`, since they are no options):
 
-A type that asks the judge model says so by a class attribute `uses_judge = True`, so that a run can get
-ready for it.
+    interface_version = 1    the version of this interface that the type is written for
+    uses_judge = True        it asks the judge model, so that a run can get ready for that
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
@@ -216,17 +216,7 @@ class Trial:
         return Observation.NO if self.health.healthy and not attempted else Observation.NOT_OBSERVED
 
 
-@runtime_checkable
 class Expectation(Protocol):
     """What every expectation type offers."""
 
     def check(self, trial: Trial) -> Verdict: ...
-
-
-class ExpectationType(Protocol):
-    """The class behind an entry point."""
-
-    __name__: str
-    __doc__: str | None
-
-    def __call__(self, **options: Any) -> Expectation: ...

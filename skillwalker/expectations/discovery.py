@@ -109,10 +109,9 @@ def _sources(folder: str) -> Iterator[_Source]:
     except OSError:  # an entry of the path that is no directory, or is not there: imports pass it over too
         return
     for name in names:
-        if name.endswith((".dist-info", ".egg-info")):
-            file = os.path.join(folder, name, "entry_points.txt")
-            if os.path.lexists(file):
-                yield _read(file, name)
+        # A tilde is what pip puts before the name of what it is about to remove, and leaves if it is stopped.
+        if name.endswith((".dist-info", ".egg-info")) and not name.startswith("~"):
+            yield _read(os.path.join(folder, name, "entry_points.txt"), name)
 
 
 def _archive_sources(path: str) -> Iterator[_Source]:
@@ -132,6 +131,8 @@ def _read(file: str, directory: str) -> _Source:
     distribution = entrypoints.Distribution.from_name_version(stem)
     is_egg = kind == ".egg-info"
     config = entrypoints.CaseSensitiveConfigParser(delimiters=("=",))
+    if not os.path.lexists(file):  # without any; yet it hides an older one of the same name
+        return _Source(file, distribution.name, distribution.version, is_egg=is_egg)
     try:
         text = Path(file).read_bytes().decode("utf-8")
         if GROUP in text or not _looks_sound(text):  # parsing every file would take most of a scan's time
