@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from skillwalker.frontmatter import Frontmatter, is_true, read_frontmatter, strip, text_of
 from skillwalker.listing import agent_description, shown, skill_description
+from skillwalker.manifest import MANIFEST
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
 
 
@@ -100,25 +103,22 @@ def _commands_in(place: Place, directory: Path, above: tuple[str, ...], **declar
 
 
 def _named_commands(place: Place) -> Iterator[Skill]:
-    for name, value in place.manifest.named_commands.items():
-        given, content = value.get("description"), value.get("content")
-        if isinstance(source := value.get("source"), str):
-            file = place.declared(source, "commands")
+    for name, command in place.manifest.named_commands.items():
+        if "source" in command:
+            file = place.declared(command["source"], "commands")
+            if file is None:
+                continue
+            front = _frontmatter(file)
         else:
-            file = place.directory
-        if file is None:
-            continue
-        front = (
-            _frontmatter(file)
-            if content is None
-            else read_frontmatter(str(content).encode("utf-8", "replace"))
-        )
-        if isinstance(given, str):
-            front = Frontmatter({**front.fields, "description": given}, front.body)
+            file = place.directory / MANIFEST
+            front = read_frontmatter(command["content"].encode("utf-8", "replace"))
+        if "description" in command:
+            front = evolve(front, fields={**front.fields, "description": command["description"]})
         described = skill_description(front, "command")
-        declared = {name: {"content": "", "description": described or ""}}
-        where = place.source(None, None, described, commands=declared)
-        yield _skill_of(place, front, file, name, None, where)
+        stand_in = {name: {"content": "", **({} if described is None else {"description": described})}}
+        yield _skill_of(
+            place, front, file, name, None, place.source(None, None, described, commands=stand_in)
+        )
 
 
 def _skill(place: Place, file: Path, tail: str, dirname: str | None, **declared: Any) -> Skill:

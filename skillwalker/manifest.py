@@ -16,6 +16,9 @@ from attrs import field, frozen
 
 MANIFEST = ".claude-plugin/plugin.json"
 
+_COMMAND_TEXTS = ("source", "content", "description")
+_KINDS: Mapping[str, type] = {"userConfig": dict, "settings": dict, "channels": list, "dependencies": list}
+
 
 class ManifestError(ValueError):
     """Claude Code would not load this plugin; the message says why."""
@@ -31,6 +34,7 @@ class Manifest:
         agents: Paths of files in place of `agents/`; None means `agents/`.
         commands: Paths of files and directories in place of `commands/`; None means `commands/`.
         named_commands: Commands by name, each an object with `source` or `content`.
+        dependencies: Names of plugins without which Claude Code does not load this one.
         fields: The whole object.
     """
 
@@ -39,6 +43,7 @@ class Manifest:
     agents: tuple[str, ...] | None = None
     commands: tuple[str, ...] | None = None
     named_commands: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    dependencies: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(factory=dict)
 
 
@@ -74,16 +79,22 @@ def manifest_of(value: Any) -> Manifest:
         raise ManifestError(f"`name` must not hold spaces, @, :, / or \\: {name!r}")
     if not isinstance(value.get("version", ""), str):
         raise ManifestError("`version` must be a text")
-    commands = value.get("commands", ())
-    named = commands if isinstance(commands, dict) else {}
-    if not all(isinstance(command, dict) for command in named.values()):
-        raise ManifestError("`commands` must hold an object for each name")
+    for key, kind in _KINDS.items():
+        if not isinstance(value.get(key, kind()), kind):
+            raise ManifestError(f"`{key}` must be {'an object' if kind is dict else 'a list'}")
+    if value.get("defaultEnabled") is False:
+        raise ManifestError("`defaultEnabled` is false")
+    _check_sources(value, "hooks")
+    _check_sources(value, "mcpServers")
+    _paths(value, "outputStyles")
+    named = value.get("commands")
     return Manifest(
         name,
         _paths(value, "skills") or (),
         _paths(value, "agents", ending=".md"),
-        () if named else _paths(value, "commands"),
-        named,
+        () if isinstance(named, dict) else _paths(value, "commands"),
+        _named_commands(named) if isinstance(named, dict) else {},
+        _dependencies(value.get("dependencies", [])),
         value,
     )
 
@@ -161,3 +172,34 @@ def _paths(value: Mapping[str, Any], key: str, ending: str = "") -> tuple[str, .
         if not path.endswith(ending):
             raise ManifestError(f"`{key}` must hold paths of {ending} files: {path!r}")
     return tuple(paths)
+
+
+def _check_sources(value: Mapping[str, Any], key: str) -> None:
+    """Hooks and MCP servers: a path, an object, or a list of those."""
+    given = value.get(key, {})
+    for item in given if isinstance(given, list) else [given]:
+        if isinstance(item, str) and not item.startswith("./") and "://" not in item:
+            raise ManifestError(f"`{key}` must hold paths that start with ./: {item!r}")
+        if not isinstance(item, str | dict):
+            raise ManifestError(f"`{key}` must be a path, an object or a list of those")
+
+
+def _named_commands(named: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    for name, command in named.items():
+        if not isinstance(command, dict) or ("source" in command) is ("content" in command):
+            raise ManifestError(f"`commands`: {name} must be an object with `source` or `content`")
+        if not all(isinstance(text, str) for key, text in command.items() if key in _COMMAND_TEXTS):
+            raise ManifestError(f"`commands`: {name}: `source`, `content` and `description` must be texts")
+        if not command.get("source", "./").startswith("./"):
+            raise ManifestError(f"`commands`: {name}: `source` must start with ./")
+    return named
+
+
+def _dependencies(given: list[Any]) -> tuple[str, ...]:
+    found = []
+    for item in given:
+        name = item.get("name") if isinstance(item, dict) else item
+        if not isinstance(name, str):
+            raise ManifestError("`dependencies` must be a list of names")
+        found.append(name.partition("@")[0])
+    return tuple(found)

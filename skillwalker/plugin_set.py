@@ -31,6 +31,7 @@ class Plugin:
         written: As it stands in `plugins`; the plugins of a marketplace share it.
         hooks: Events that it has hooks for.
         mcp_servers: Names of its MCP servers.
+        dependencies: Names of plugins without which Claude Code does not load it.
         notices: What Claude Code ignores of it, one sentence each.
         generated: Files that a marketplace stands for, by their path in the plugin.
         hidden: Paths in the plugin that its marketplace does not list.
@@ -44,6 +45,7 @@ class Plugin:
     agents: tuple[Agent, ...] = field(repr=False)
     hooks: tuple[str, ...] = ()
     mcp_servers: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     generated: Mapping[str, bytes] = field(factory=dict, repr=False)
     hidden: frozenset[str] = field(default=frozenset(), repr=False)

@@ -23,7 +23,7 @@ from skillwalker.manifest import (
 from skillwalker.marketplace import Listed, is_marketplace, read_marketplace
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill
 from skillwalker.plugin_set import Plugin, PluginSet, UnresolvedError
-from skillwalker.text import did_you_mean
+from skillwalker.text import did_you_mean, listed
 
 __all__ = ["Agent", "Plugin", "PluginSet", "Skill", "UnresolvedError", "load_plugins"]
 
@@ -47,6 +47,11 @@ def _load_all(root: Path, written: tuple[str, ...]) -> PluginSet:
         problems += ((index, problem) for problem in wrong)
         for plugin in found:  # Claude Code loads a directory that is given twice once
             plugins.setdefault((plugin.directory, plugin.name), plugin)
+    names = {plugin.name for plugin in plugins.values()}
+    for plugin in plugins.values():
+        if missing := [name for name in plugin.dependencies if name not in names]:
+            index = written.index(plugin.written)
+            problems.append((index, f"{plugin.name} depends on {listed(missing)}; add it to `plugins`"))
     return PluginSet(tuple(plugins.values()), tuple(problems))
 
 
@@ -63,7 +68,7 @@ def _load(root: Path, written: str) -> tuple[tuple[Plugin, ...], tuple[str, ...]
         return (), (f"{written} is a link that leaves the root",)
     if is_marketplace(directory):
         market = read_marketplace(directory)
-        found = [_plugin(listed.directory, root, written, listed) for listed in market.plugins]
+        found = [_plugin(entry.directory, root, written, entry) for entry in market.plugins]
         if found:
             found[0] = evolve(found[0], notices=(*market.notices, *found[0].notices))
         return tuple(found), tuple(f"{written}: {problem}" for problem in market.problems)
@@ -102,6 +107,7 @@ def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugi
         agents=agents,
         hooks=hooks_of(directory, manifest),
         mcp_servers=mcp_servers_of(directory, manifest),
+        dependencies=manifest.dependencies,
         notices=tuple(place.notices),
         generated={MANIFEST: json.dumps(manifest.fields, indent=2).encode()} if listing.own_manifest else {},
         hidden=_unlisted_skills(directory, manifest, skills) if listing.only_listed_skills else frozenset(),
