@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from attrs import Factory, field, frozen
 
-from skillwalker.expectations.describe import describe, in_words
-from skillwalker.expectations.options import REQUIRED, UNKNOWN
+from skillwalker.expectations.describe import describe
+from skillwalker.expectations.options import REQUIRED, UNKNOWN, in_words
 
 
 @frozen

@@ -264,6 +264,16 @@ def test_options_become_fields_and_the_result_pickles(installed: Any) -> None:
         ),
         ("mentions", {"words": [], "weights": {"a": "b"}}, ['.weights.a: expected a number, got "b"']),
         ("mentions", {"words": [], "weights": []}, [".weights: expected an object, got []"]),
+        (
+            "mentions",
+            {"words": [], "label": []},
+            [".label: expected text or a whole number or null, got []"],
+        ),
+        (
+            "mentions",
+            {"words": [], "label": True},
+            [".label: expected text or a whole number or null, got true"],
+        ),
         ("mentions", "nothing", [": nothing cannot be mentioned"]),
         ("mentions", "missing.txt", [": missing.txt does not exist"]),
     ],

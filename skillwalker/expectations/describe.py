@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 import typing
 from typing import Any
 
 from attrs import frozen
-from cattrs.cols import is_mapping
 
-from skillwalker.expectations.options import (
-    REQUIRED,
-    WORDS,
-    fields_of,
-    is_array,
-    is_choice,
-    is_class_of_options,
-    shown,
-)
+from skillwalker.expectations.options import REQUIRED, fields_of, in_words
 
 _ENTRY = re.compile(r"(?P<indent> +)(?P<name>\w+(?:, \w+)*): (?P<text>.*)")
 
@@ -97,22 +87,3 @@ def _parts(doc: str) -> tuple[str, dict[str, str]]:
         elif line.strip():
             break
     return paragraphs, entries
-
-
-def in_words(hint: Any) -> str:
-    """What a JSON value of this type must be."""
-    if hint in WORDS:
-        return WORDS[hint]
-    arguments = typing.get_args(hint)
-    origin = typing.get_origin(hint)
-    if is_choice(hint):
-        return "one of " + ", ".join(map(shown, arguments))
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(in_words(argument) for argument in arguments)
-    if is_array(hint):
-        return "a list" + (f" of {in_words(arguments[0])}" if arguments else "")
-    if is_mapping(hint):
-        return "an object"
-    if is_class_of_options(hint):
-        return "an object with " + ", ".join(name for _, name, _ in fields_of(hint))
-    return "any value" if hint is Any else getattr(hint, "__name__", str(hint))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +25,6 @@ from cattrs.cols import (
 )
 from cattrs.errors import ClassValidationError, IterableValidationError
 from cattrs.gen import make_dict_structure_fn
-from cattrs.strategies import configure_union_passthrough
 
 from skillwalker.errors import Problem
 from skillwalker.jsonscan import join
@@ -37,7 +37,7 @@ UNKNOWN: Any = Ellipsis
 """The default of an option that is computed from the others."""
 
 _FACTORY: type[Any] = attrs.Factory  # type: ignore[assignment]  # its stub calls the class a function
-WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
+_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
 
 
 class OptionsError(ValueError):
@@ -93,16 +93,38 @@ def shown(value: Any, limit: int = 60) -> str:
     return safe(json.dumps(value, ensure_ascii=False, default=repr), limit)
 
 
-def is_class_of_options(cls: Any) -> bool:
+def in_words(hint: Any) -> str:
+    """What a JSON value of this type must be."""
+    if hint in _WORDS:
+        return _WORDS[hint]
+    arguments = typing.get_args(hint)
+    if _is_choice(hint):
+        return "one of " + ", ".join(map(shown, arguments))
+    if _is_union(hint):
+        return " or ".join(in_words(argument) for argument in arguments)
+    if _is_array(hint):
+        return "a list" + (f" of {in_words(arguments[0])}" if arguments else "")
+    if is_mapping(hint):
+        return "an object"
+    if _is_class_of_options(hint):
+        return "an object with " + ", ".join(name for _, name, _ in fields_of(hint))
+    return "any value" if hint is Any else getattr(hint, "__name__", str(hint))
+
+
+def _is_class_of_options(cls: Any) -> bool:
     return isinstance(cls, type) and (attrs.has(cls) or dataclasses.is_dataclass(cls))
 
 
-def is_array(cls: Any) -> bool:
+def _is_array(cls: Any) -> bool:
     return cls is not str and is_sequence(cls)
 
 
-def is_choice(cls: Any) -> bool:
+def _is_choice(cls: Any) -> bool:
     return typing.get_origin(cls) is typing.Literal
+
+
+def _is_union(cls: Any) -> bool:
+    return typing.get_origin(cls) in (typing.Union, types.UnionType)
 
 
 def _converter() -> Converter:
@@ -111,18 +133,18 @@ def _converter() -> Converter:
     for cls in (str, bool, int):
         converter.register_structure_hook(cls, _exactly(cls))
     converter.register_structure_hook(float, _number)
-    configure_union_passthrough(str | bool | int | float | None, converter)
-    converter.register_structure_hook_factory(is_array, _array)
+    converter.register_structure_hook_factory(_is_array, _array)
     converter.register_structure_hook_factory(is_mapping, _mapping)
-    converter.register_structure_hook_factory(is_choice, _choice)
-    converter.register_structure_hook_factory(is_class_of_options, _object)
+    converter.register_structure_hook_factory(_is_choice, _choice)
+    converter.register_structure_hook_factory(_is_union, _union)
+    converter.register_structure_hook_factory(_is_class_of_options, _object)
     return converter
 
 
 def _exactly(cls: type[Any]) -> Callable[[Any, Any], Any]:
     def structure(value: Any, _: Any) -> Any:
         if type(value) is not cls:
-            raise TypeError(f"expected {WORDS[cls]}, got {shown(value)}")
+            raise TypeError(f"expected {_WORDS[cls]}, got {shown(value)}")
         return value
 
     return structure
@@ -166,6 +188,27 @@ def _choice(cls: Any, _: Converter) -> Callable[[Any, Any], Any]:
         words = [choice for choice in choices if isinstance(choice, str)]
         hint = did_you_mean(value, words) if isinstance(value, str) else ""
         raise ValueError(f"expected one of {', '.join(map(shown, choices))}, got {shown(value)}{hint}")
+
+    return structure
+
+
+def _union(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    """The first alternative that takes the value as it is."""
+    members = typing.get_args(cls)
+    hooks = [(member, converter.get_structure_hook(member)) for member in members if member is not type(None)]
+
+    def structure(value: Any, _: Any) -> Any:
+        if value is None and type(None) in members:
+            return None
+        errors: list[Exception] = []
+        for member, hook in hooks:
+            try:
+                return hook(value, member)
+            except Exception as error:  # noqa: BLE001 (an alternative may be another package's class)
+                errors.append(error)
+        if len(errors) == 1:  # all that `| None` adds; the problem may lie deeper in the value
+            raise errors[0]
+        raise TypeError(f"expected {in_words(cls)}, got {shown(value)}")
 
     return structure
 
