@@ -87,7 +87,8 @@ def test_the_users(docker_client: DockerClient, sandbox_image: str) -> None:
 
 def test_git_is_ready_for_a_commit(docker_client: DockerClient, sandbox_image: str) -> None:
     script = """
-        mkdir /tmp/repo; cd /tmp/repo; git init --quiet; touch file; git add .; git commit --quiet --message first
+        mkdir /tmp/repo; cd /tmp/repo; git init --quiet
+        touch file; git add .; git commit --quiet --message first
         git branch --show-current; git log --format='%an <%ae>'
     """
     assert run_in(docker_client, sandbox_image, script).splitlines() == [
