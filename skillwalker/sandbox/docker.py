@@ -13,6 +13,7 @@ from skillwalker.sandbox.base import Connector, SandboxRequest
 from skillwalker.sandbox.docker_process import DockerProcess, IncompleteVolumeError
 from skillwalker.sandbox.engine_errors import engine_errors
 from skillwalker.sandbox.owner import CONTENT, KEPT, RUN, Owner, reap
+from skillwalker.sandbox.pristine import Pristine
 from skillwalker.sandbox.volumes import ContentVolumes
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ class DockerSandbox:
     def __init__(self, client: DockerClient, image_id: str, owner: Owner, run_id: str, program: str) -> None:
         self._client, self._image, self._program = client, image_id, program
         self._owner, self._run_id = owner, run_id
-        self._volumes = ContentVolumes(client, image_id, owner.labels(run_id))
+        labels = owner.labels(run_id)
+        self._volumes = ContentVolumes(client, image_id, labels)
+        self._pristine = Pristine(client, image_id, labels)
         # Removing takes a tenth of a second that the next trial need not wait for.
         self._cleaners = ThreadPoolExecutor(4, thread_name_prefix="cleaner")
         self._kept: set[str] = set()
@@ -102,7 +105,13 @@ class DockerSandbox:
             )
             name = f"skillwalker-{self._run_id[-6:]}-{request.trial_id}-{secrets.token_hex(3)}"
             created = self._client.api.create_container_from_config(configuration, name)
-            process = DockerProcess(self._client, created["Id"], request.limits, self._remove)
+            process = DockerProcess(
+                self._client,
+                created["Id"],
+                request.limits,
+                self._remove,
+                self._pristine.is_untouched if request.scaffold is None else lambda container: False,
+            )
             try:
                 process.start(request.line, gateway)
             except BaseException:

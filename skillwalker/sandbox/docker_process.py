@@ -44,9 +44,15 @@ class DockerProcess:
         container: str,
         limits: Limits,
         remove: Callable[[str, bool], None],
+        is_untouched: Callable[[str], bool],
     ) -> None:
-        """Args: remove: Called once with the container and whether to keep it; does not wait."""
+        """
+        Args:
+            remove: Called once with the container and whether to keep it; does not wait.
+            is_untouched: Whether the container's work directory is surely still empty.
+        """
         self._api, self._container, self._limits, self._remove = client.api, container, limits, remove
+        self._is_untouched = is_untouched
         self._stream: EngineStream | None = None
         self._relay: relay.RelayLink | None = None
         self._chunks: Iterator[tuple[int, bytes]] = iter(())
@@ -122,6 +128,9 @@ class DockerProcess:
         import tarfile
 
         with engine_errors("saving the work directory"):
+            if self._is_untouched(self._container):
+                with tarfile.open(fileobj=target, mode="w"):
+                    return ()
             pieces, _ = self._api.get_archive(self._container, script.WORKSPACE, chunk_size=1 << 18)
             limit, read_limit = limit_mib * _MIB, max(limit_mib, self._limits.workspace_mib) * _MIB
             try:

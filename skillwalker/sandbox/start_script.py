@@ -35,9 +35,12 @@ while [ "$count" -gt 0 ]; do
 done
 scaffold=$1; shift
 if [ -n "$scaffold" ]; then
-  cp -a "$scaffold/." {WORKSPACE}/ || exit 1
+  # Not "$scaffold/.": the times of the work directory itself are not the trial's user to set.
+  find "$scaffold" -mindepth 1 -maxdepth 1 -exec cp -a -t {WORKSPACE} {{}} + || exit 1
+  config=$(mktemp) || exit 1
+  printf '[safe]\n\tdirectory = *\n' >"$config"
   (
-    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$config"
     export GIT_AUTHOR_NAME=Skillwalker GIT_AUTHOR_EMAIL=scaffold@skillwalker.invalid
     export GIT_COMMITTER_NAME=Skillwalker GIT_COMMITTER_EMAIL=scaffold@skillwalker.invalid
     export GIT_AUTHOR_DATE="@{MTIME} +0000" GIT_COMMITTER_DATE="@{MTIME} +0000"
@@ -45,6 +48,7 @@ if [ -n "$scaffold" ]; then
     git -c core.autocrlf=false add -A &&
     git -c gc.auto=0 -c maintenance.auto=false commit -q --allow-empty --no-verify -m "Scaffold"
   ) >&2 || exit 1
+  rm -f "$config"
 fi
 printf '{READY.decode().strip()}\\n'
 line=$(mktemp) || exit 1
@@ -52,7 +56,7 @@ head -n 1 >"$line"
 [ -s "$line" ] || exit {NO_LINE}
 exec <"$line"
 rm -f "$line"
-unset line scaffold count
+unset line scaffold count config
 exec "$@"
 """
 
