@@ -31,7 +31,7 @@ class Pristine:
         """True only if nothing was ever made in the work directory of a container that had no scaffold.
 
         Making, renaming or removing anything in a directory changes its modification time, and only its owner
-        """True only if nothing was ever made in the work directory of a container that had no scaffold.
+        can set it back. So where the trial's user owns the directory, or where it is not empty at the start,
         the time proves nothing and the answer is False.
 
         Raises:
