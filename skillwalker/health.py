@@ -70,6 +70,11 @@ def assess(
         return _error_result(transcript.result, served)
     if problem := _not_loaded(transcript.init, plugin_paths, servers_matter):
         return Health(Reason.PLUGIN_NOT_LOADED, problem)
+    if transcript.not_events and (lost := set(served.tool_use_ids) - set(transcript.tool_use_ids)):
+        return Health(
+            Reason.INCOMPLETE_STREAM,
+            f"{transcript.not_events} damaged line(s) in the stream, and {len(lost)} tool call(s) missing",
+        )
     if not served.answers:
         return Health(Reason.CLAUDE_ERROR, "Claude Code ended without a single answer of the model")
     if transcript.background_open:

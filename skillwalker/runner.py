@@ -55,9 +55,7 @@ def run_plan(
     return Ran(tests, round((time.monotonic() - started) * 1000), interrupted.is_set())
 
 
-def _results(
-    todo: Iterable[TrialJob], executor: Executor, stop: Callable[[], bool]
-) -> Iterator[TrialResult]:
+def _results(todo: Iterable[TrialJob], executor: Executor, stop: Callable[[], bool]) -> Iterator[TrialResult]:
     """Submits all, yields in order of completion; after a stop what has not begun is dropped."""
     pending: set[Future[TrialResult]] = {executor.submit(execute, job) for job in todo}
     while pending:

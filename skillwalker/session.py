@@ -185,6 +185,12 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
         stack.enter_context(installed(run_id, Worker(sandbox, gateway, supervisor, listener)))
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
         ran = run_plan(prepared.tests, directory, settings, executor, supervisor)
+    for note in sandbox.notes:
+        progress(note)
+    if request.keep:
+        progress(
+            f"the containers are kept as skillwalker-kept-{run_id}-...; `skillwalker prune` removes them"
+        )
     directory.update({"duration_ms": ran.duration_ms, "interrupted": ran.interrupted})
     return RunResult(
         run_id=run_id,

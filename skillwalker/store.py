@@ -1,8 +1,8 @@
 """A run's directory on disk: written as things happen, complete at every moment, readable anywhere.
 
-    run.json              first: versions, image, options, per test the hashes of all inputs
-    trials/{trial_id}/    events.jsonl, stderr.txt, gateway.jsonl, workspace.tar, and last trial.json
-    results.jsonl         a line per verdict
+run.json              first: versions, image, options, per test the hashes of all inputs
+trials/{trial_id}/    events.jsonl, stderr.txt, gateway.jsonl, workspace.tar, and last trial.json
+results.jsonl         a line per verdict
 """
 
 from __future__ import annotations
@@ -157,7 +157,9 @@ class Store:
         if fitting:
             raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
         newest = f"; the newest is {known[-1]}" if known else ""
-        raise ConfigurationError([f"no run {reference} below {self.runs}{newest}; see `skillwalker list runs`"])
+        raise ConfigurationError(
+            [f"no run {reference} below {self.runs}{newest}; see `skillwalker list runs`"]
+        )
 
 
 def _written(run: Path) -> int:

@@ -267,3 +267,33 @@ def test_a_plugin_that_is_missing_is_told_once_and_not_by_every_expectation(eval
     assert (
         problems(broken, "skill-call", {"skill": "absent:x", "expected": True}, TestType.SKILL_PROMPT) == []
     )
+
+
+@pytest.mark.parametrize(
+    ("frontmatter", "expected"),
+    [
+        ("description: To hide.\ndisable-model-invocation: true\n", "has disable-model-invocation"),
+        ("name: hidden\n", "has no description that Claude Code lists"),
+    ],
+)
+def test_a_skill_that_the_model_cannot_call_can_never_pass(
+    evaluation: Eval, frontmatter: str, expected: str
+) -> None:
+    hidden = evaluation.root / "tools" / "skills" / "hidden"
+    hidden.mkdir()
+    (hidden / "SKILL.md").write_text(f"---\n{frontmatter}---\nDo it.\n")
+    files = {"skill_file": "acme:hidden"}
+
+    (problem,) = problems(evaluation, "skill-call", True, TestType.SKILL_CALL, **files)
+    assert expected in problem
+    assert problems(evaluation, "skill-call", False, TestType.SKILL_CALL, **files) == []
+    # By slash command, users can still call it.
+    assert problems(evaluation, "skill-call", True, TestType.SKILL_PROMPT, **files) == []
+
+
+def test_a_stream_with_forged_events_shows_no_call(tmp_path: Path) -> None:
+    for expected in (True, False):
+        found = verdict(
+            tmp_path, builder().skill("acme:tidy").result("x"), expected, reason=Reason.CONTAMINATED
+        )
+        assert found.outcome is Outcome.UNMEASURED

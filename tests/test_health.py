@@ -182,3 +182,15 @@ def test_an_agent_whose_end_never_came_leaves_the_trial_incomplete(tmp_path):
     events.event(started).text("Waiting.").result()
 
     assert health(tmp_path, events).reason is Reason.INCOMPLETE_STREAM
+
+
+def test_a_damaged_line_that_hides_a_call_leaves_the_trial_incomplete(tmp_path):
+    path = tmp_path / "events.jsonl"
+    good().write(path)
+    kept = [line for line in path.read_text().splitlines() if '"name": "Skill"' not in line]
+    path.write_text("\n".join([*kept[:1], '{"type":"assis', *kept[1:], ""]))
+    transcript = Transcript.read(path)
+    served = Served(message_ids=frozenset(transcript.message_ids), tool_use_ids=frozenset({"toolu_lost"}))
+
+    found = assess(transcript, served, ended=Exit(0), stopped=None, plugin_paths=[PATH], servers_matter=True)
+    assert found.reason is Reason.INCOMPLETE_STREAM

@@ -174,6 +174,11 @@ class Trial:
         if not self.health.healthy:
             raise NotObservedError(what, self.health.reason, self.health.message)
 
+    def require_own(self, what: str) -> None:
+        """Raises NotObservedError where the stream holds what the model did not say: then no sighting counts."""
+        if self.health.reason is Reason.CONTAMINATED:
+            raise NotObservedError(what, self.health.reason, self.health.message)
+
     @property
     def final_text(self) -> str:
         """The answer's text; empty where a healthy trial gave none."""
@@ -211,6 +216,8 @@ class Trial:
         return self._seen(started, attempted=bool(uses) or self.transcript.agents_hidden)
 
     def _seen(self, seen: bool, *, attempted: bool) -> Observation:
+        if self.health.reason is Reason.CONTAMINATED:
+            return Observation.NOT_OBSERVED
         if seen:
             return Observation.YES
         return Observation.NO if self.health.healthy and not attempted else Observation.NOT_OBSERVED

@@ -83,6 +83,7 @@ class _Kind:
 
     def check(self, trial: Trial, reference: str, expected: bool) -> Verdict:
         target = self._target(trial, reference)
+        trial.require_own(f"whether {target} was called")
         uses = self.uses(trial)
         own = next((use for use in uses if use.name == target), None)
         if own is not None and own.ran is not False:
@@ -125,6 +126,19 @@ class _Kind:
         if expected:
             return Verdict(Outcome.PASSED, f"{target} was called ({how})")
         return Verdict(Outcome.FAILED, f"expected {target} not to be called; it was ({how})")
+
+
+def _unreachable(reference: str, evaluation: Eval) -> Iterator[str]:
+    """Why the model can never call a skill by its description, whatever the prompt."""
+    try:
+        skill = load_plugins(evaluation.root, evaluation.plugins).skill(reference)
+    except LookupError:
+        return  # told elsewhere
+    if not skill.model_may_call:
+        yield f"{reference} has disable-model-invocation: the model may not call it, so this can never pass"
+    elif skill.description is None:
+        because = f" ({skill.problem})" if skill.problem else ""
+        yield f"{reference} has no description that Claude Code lists{because}, so this can never pass"
 
 
 def _id_of(kind: _Kind, plugins: PluginSet, reference: str) -> str | None:
@@ -215,7 +229,9 @@ class SkillCall:
         return _SKILL.expand(value, test)
 
     def requires(self, eval: Eval, test: Test) -> Iterable[str]:
-        return _SKILL.missing(self.skill, eval, test)
+        yield from _SKILL.missing(self.skill, eval, test)
+        if self.expected and test.type is TestType.SKILL_CALL:
+            yield from _unreachable(self.skill, eval)
 
     def check(self, trial: Trial) -> Verdict:
         return _SKILL.check(trial, self.skill, self.expected)

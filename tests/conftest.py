@@ -1,0 +1,42 @@
+"""What all tests share: a clean environment, and the command line as a function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+from skillwalker.cli.main import exit_code
+
+
+@frozen
+class Called:
+    """What one call of the command line did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No credential and no setting of this machine reaches a test."""
+    for name in os.environ:
+        if name.startswith(("ANTHROPIC_", "CLAUDE", "DOCKER_", "SKILLWALKER_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Called]:
+    """Calls the command line in this process."""
+
+    def call(*arguments: str | Path) -> Called:
+        capsys.readouterr()
+        code = exit_code([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Called(code, captured.out, captured.err)
+
+    return call
