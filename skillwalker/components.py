@@ -17,10 +17,16 @@ from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
 
 
 def find_skills(place: Place) -> tuple[Skill, ...]:
-    """All skills and commands, sorted by id."""
-    found = [*_commands(place), *_named_commands(place), *_default_skills(place), *_declared_skills(place)]
-    unique = {(skill.path, skill.id): skill for skill in reversed(found)}
-    return tuple(sorted(unique.values(), key=lambda skill: (skill.id, str(skill.path))))
+    """All skills and commands, sorted by id; a file that links make appear twice counts once."""
+    found: dict[str, Skill] = {}
+    manifest = place.directory / MANIFEST  # where several commands may stand
+    for finder in (_commands, _named_commands, _default_skills, _declared_skills):
+        for skill in finder(place):
+            key = skill.id if skill.path == manifest else os.path.realpath(skill.path)
+            first = found.setdefault(key, skill)
+            if first.id != skill.id:
+                place.notices.append(f"{skill.id} is the file of {first.id}, Claude Code lists it once")
+    return tuple(sorted(found.values(), key=lambda skill: (skill.id, str(skill.path))))
 
 
 def find_agents(place: Place) -> tuple[Agent, ...]:
@@ -115,10 +121,8 @@ def _named_commands(place: Place) -> Iterator[Skill]:
         if "description" in command:
             front = evolve(front, fields={**front.fields, "description": command["description"]})
         described = skill_description(front, "command")
-        stand_in = {name: {"content": "", **({} if described is None else {"description": described})}}
-        yield _skill_of(
-            place, front, file, name, None, place.source(None, None, described, commands=stand_in)
-        )
+        where = place.source(None, front.fields.get("name"), described, commands={name: {"content": ""}})
+        yield _skill_of(place, front, file, name, None, where)
 
 
 def _skill(place: Place, file: Path, tail: str, dirname: str | None, **declared: Any) -> Skill:

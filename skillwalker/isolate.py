@@ -40,13 +40,17 @@ def one_agent_plugin(agent: Agent) -> tuple[str, Tree]:
 
 
 def _plugin(source: Source, described: str | None, body: str) -> tuple[str, Tree]:
+    fields = {"name": source.name, "description": described}
+    lines = [f"{key}: {_yaml(value)}\n" for key, value in fields.items() if value is not None]
+    text = "".join(("---\n", *lines, "---\n\n", body))
     files: dict[str, bytes] = {}
+    manifest = source.manifest
     if source.place is not None:
-        fields = {"name": source.name, "description": described}
-        lines = [f"{key}: {_yaml(value)}\n" for key, value in fields.items() if value is not None]
-        files[source.place] = "".join(("---\n", *lines, "---\n\n", body)).encode("utf-8", "replace")
-    if source.manifest is not None:
-        files[MANIFEST] = json.dumps(_with_body(source.manifest, body), indent=2).encode()
+        files[source.place] = text.encode("utf-8", "replace")
+    elif manifest is not None:
+        manifest = {**manifest, "commands": {name: {"content": text} for name in manifest["commands"]}}
+    if manifest is not None:
+        files[MANIFEST] = json.dumps(manifest, indent=2).encode()
     return source.dirname, Tree.of_files(files)
 
 
@@ -58,11 +62,3 @@ def _yaml(value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
     return json.dumps(value).replace("-", "\\u002d").replace("\x7f", "\\u007f")
-
-
-def _with_body(manifest: Any, body: str) -> Any:
-    """`manifest` with the content of a command that stands in it replaced."""
-    commands = manifest.get("commands")
-    if not isinstance(commands, dict):
-        return manifest
-    return {**manifest, "commands": {name: {**value, "content": body} for name, value in commands.items()}}
