@@ -148,6 +148,12 @@ def test_what_was_kept_and_what_is_cached_goes_only_when_asked_for(engine: FakeE
     assert engine.names() == left
 
 
+def test_an_old_cache_goes_by_itself(engine: FakeEngine) -> None:
+    engine.things["volume"]["content"][CREATED] = str(int(time.time()) - 8 * 86_400)
+    reap(engine)  # type: ignore[arg-type]
+    assert "content" not in engine.names()
+
+
 def test_what_cannot_be_removed_is_told_and_the_rest_goes_on(engine: FakeEngine) -> None:
     from docker.errors import APIError, NotFound
 

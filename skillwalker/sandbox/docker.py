@@ -122,7 +122,10 @@ class DockerSandbox:
     def _remove(self, container: str, keep: bool) -> None:
         if keep:
             self._kept.add(container)
-        self._cleaners.submit(self._clean, container, keep)
+        try:
+            self._cleaners.submit(self._clean, container, keep)
+        except RuntimeError:  # the sandbox is closed; a straggler is removed here and now
+            self._clean(container, keep)
 
     def _clean(self, container: str, keep: bool) -> None:
         """What fails here is tried again by `close`."""

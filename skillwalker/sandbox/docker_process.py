@@ -57,6 +57,7 @@ class DockerProcess:
         self._relay: relay.RelayLink | None = None
         self._chunks: Iterator[tuple[int, bytes]] = iter(())
         self._ended = threading.Event()
+        self._stderr = b""  # of the start script
         self._exit: Exit | None = None
         self._fault: str | None = None
         self._closed = False
@@ -165,34 +166,44 @@ class DockerProcess:
         guard = threading.Timer(_START_SECONDS, self.kill)
         guard.daemon = True
         guard.start()
-        said, stderr = b"", bytearray()
         try:
-            for stream, data in self._chunks:
-                if stream != STDOUT:
-                    stderr += data
-                    continue
-                said += data
-                if said.endswith(script.READY):
-                    return
-        except OSError as error:
-            stderr += str(error).encode()
+            ready = self._read_preparation()
         finally:
             guard.cancel()
-        text = bytes(stderr[-2000:]).decode("utf-8", "replace").strip()
-        raise self._early_end(text) or SandboxError(f"the container did not get ready: {text or 'no word'}")
+        if not ready:
+            raise self._early_end() or SandboxError(f"the container did not get ready: {self._complaints()}")
 
-    def _early_end(self, said: str = "") -> SandboxError | None:
+    def _read_preparation(self) -> bool:
+        """Whether the start script got as far as the prompt; what it wrote to stderr is kept."""
+        said = b""
+        try:
+            for stream, data in self._chunks:
+                if stream == STDOUT:
+                    said += data
+                else:
+                    self._stderr = (self._stderr + data)[-2000:]
+                if said.endswith(script.READY):
+                    return True
+        except OSError as error:
+            self._stderr += str(error).encode()
+        return False
+
+    def _early_end(self) -> SandboxError | None:
         """What it means that the container ended before the trial began; None if it runs or nobody knows."""
         try:
             with engine_errors("looking at the container"):
-                self._api.wait(self._container, timeout=5)
+                self._api.wait(self._container, timeout=2)
                 state = self._state()
         except SandboxError:
             return None
         if state["ExitCode"] == script.INCOMPLETE:
             return IncompleteVolumeError("a volume with plugins or a scaffold is incomplete")
-        why = "its memory limit is too low" if state.get("OOMKilled") else said or state.get("Error")
+        self._read_preparation()
+        why = "its memory limit is too low" if state.get("OOMKilled") else self._complaints()
         return SandboxError(f"the container ended before the trial began (exit {state['ExitCode']}): {why}")
+
+    def _complaints(self) -> str:
+        return self._stderr.decode("utf-8", "replace").strip() or "it did not say why"
 
     def _send(self, line: bytes) -> None:
         assert self._stream is not None

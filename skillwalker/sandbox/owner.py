@@ -23,6 +23,9 @@ RUN, OWNER, CREATED = "skillwalker.run", "skillwalker.owner", "skillwalker.creat
 CONTENT = "skillwalker.content"
 """On volumes that hold plugins and scaffolds: caches that later runs use again."""
 
+_CONTENT_SECONDS = 7 * 86_400
+"""Older ones are removed where nothing uses them: uploading again takes less than a second."""
+
 KEPT = "skillwalker-kept-"
 """How the names of containers begin that somebody wants to look at (`--keep`); only `prune` removes them."""
 
@@ -107,7 +110,8 @@ def reap(client: DockerClient, *, kept: bool = False, content: bool = False) -> 
     failed: list[tuple[Leftover, str]] = []
     for leftover, labels in (*_containers(client), *_volumes(client)):
         if CONTENT in labels and leftover.kind == "volume":
-            dead: bool | None = content
+            old = leftover.age_seconds is not None and leftover.age_seconds > _CONTENT_SECONDS
+            dead: bool | None = content or old
         elif leftover.name.startswith(KEPT) and not kept:
             continue
         else:
