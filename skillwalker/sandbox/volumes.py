@@ -74,8 +74,8 @@ class ContentVolumes:
     def _helper(self, volume: str) -> str:
         """A container that is never started, only there to reach the volume.
 
-        Its name is the lock between runs: the engine gives it to one at a time. Uploading over what a trial of
-        another run has mounted would take files away from it for a moment.
+        Its name is the lock between runs: the engine gives it to one at a time. Uploading over what a trial
+        of another run has mounted would take files away from it for a moment.
         """
         from docker.errors import APIError
 
