@@ -15,7 +15,7 @@ STYLES = Path(__file__).parent / "data" / "frontmatter"
 def file(description: str | None = "Cleans up", name: str | None = None, **fields: str) -> str:
     """A SKILL.md or an agent's file; values are YAML as written."""
     given = {"name": name, "description": description, **fields}
-    lines = [f"{key.replace('_', '-')}: {value}\n" for key, value in given.items() if value is not None]
+    lines = [f"{key}: {value}\n" for key, value in given.items() if value is not None]
     return "---\n" + "".join(lines) + "---\n\nBody.\n"
 
 

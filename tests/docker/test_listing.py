@@ -56,6 +56,9 @@ ENVIRONMENT = {
     "CLAUDE_CODE_MAX_RETRIES": "0",
     "SLASH_COMMAND_TOOL_CHAR_BUDGET": "9000000",  # else descriptions are left out when there are many
 }
+OFF = ("true", "True", "'true'", "yes", "on", "1", "tRUE")
+ON = ("false", "no", "y", "t", "[true]", "'0'", "null")
+
 SKILLS = "The following skills are available for use with the Skill tool:"
 AGENTS = "Available agent types for the Agent tool:"
 
@@ -150,18 +153,15 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> PluginSet:
     plugin(
         root, "agents", {f"agents/{path.stem}.md": path.read_bytes() for path in files}, {"name": "agents"}
     )
-    switched = {
-        f"skills/off-{n}/SKILL.md": file(disable_model_invocation=value) for n, value in enumerate(OFF)
+    switches = {
+        f"skills/{kind}-{number}/SKILL.md": file(**{"disable-model-invocation": value})
+        for kind, values in (("off", OFF), ("on", ON))
+        for number, value in enumerate(values)
     }
-    kept = {f"skills/on-{n}/SKILL.md": file(disable_model_invocation=value) for n, value in enumerate(ON)}
-    plugin(root, "switches", {**switched, **kept})
+    plugin(root, "switches", switches)
     found = load_plugins(root, (*written, "styles", "agents", "switches"))
     assert not found.problems
     return found
-
-
-OFF = ("true", "True", "'true'", "yes", "on", "1", "tRUE")
-ON = ("false", "no", "y", "t", "[true]", "'0'", "null")
 
 
 @pytest.fixture(scope="module")
