@@ -81,8 +81,8 @@ def test_the_users(docker_client: DockerClient, sandbox_image: str) -> None:
         "/home/agent",
         "/workspace",
     ]
-    output = run_in(docker_client, sandbox_image, "stat -c %U /workspace; id -u relay; id -Gn")
-    assert output.split() == ["agent", "1001", "agent"]
+    output = run_in(docker_client, sandbox_image, "stat -c %U:%G:%a /workspace; id -u relay; id -Gn")
+    assert output.split() == ["root:agent:775", "1001", "agent"]
 
 
 def test_git_is_ready_for_a_commit(docker_client: DockerClient, sandbox_image: str) -> None:
@@ -166,7 +166,7 @@ def derive(client: DockerClient, dockerfile: str, tag: str, base: str) -> None:
     [
         ("USER root", "its user is root"),
         ("USER root\nRUN rm /usr/local/bin/claude\nUSER agent", "no `claude`"),
-        ("USER root\nRUN chown root /workspace\nUSER agent", "cannot write to /workspace"),
+        ("USER root\nRUN chmod 0755 /workspace\nUSER agent", "cannot write to /workspace"),
         ("USER root\nRUN rm /usr/bin/git /usr/bin/python3\nUSER agent", "it lacks git, python3"),
         ("USER root\nRUN rm /bin/sh\nUSER agent", "does not start"),
     ],
