@@ -17,6 +17,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 chmod 755 "$work" # apt's own user reads here
 
+keys=usr/share/keyrings/debian-archive-keyring.gpg
+
 say() { echo "skillwalker: $*" >&2; }
 
 # Unpacks the packages named, without root: apt's lists and cache may be private.
@@ -33,7 +35,7 @@ find_mmdebstrap() {
     mkdir -p "$work/host" "$work/lists/partial" "$work/cache/archives/partial"
     private="-o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache"
     wanted=mmdebstrap
-    [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || wanted="$wanted debian-archive-keyring"
+    [ -e "/$keys" ] || wanted="$wanted debian-archive-keyring"
     if ! unpack '' "$wanted" 2>/dev/null; then
         say 'reading lists of packages'
         # shellcheck disable=SC2086
@@ -54,9 +56,11 @@ set -- \
 
 if mmdebstrap=$(find_mmdebstrap); then
     say "making a base image of Debian $suite ($architecture) from its packages with mmdebstrap"
-    if [ -e "$work/host/usr/share/keyrings/debian-archive-keyring.gpg" ]; then
-        set -- "$@" --keyring="$work/host/usr/share/keyrings/debian-archive-keyring.gpg"
-    fi
+    PATH="$PATH:$work/host/usr/bin" # it calls programs of its own
+    # Named, since telling which keys sign Debian's packages would need gpg.
+    for keyring in "$work/host/$keys" "/$keys"; do
+        if [ -e "$keyring" ]; then set -- "$@" --keyring="$keyring"; fi
+    done
     perl "$mmdebstrap" --variant=apt --format=tar --architectures="$architecture" --include="$packages" "$@" \
         "$suite" "$file" "deb $mirror $suite main" "deb $mirror $suite-updates main" \
         "deb $security $suite-security main" >&2
