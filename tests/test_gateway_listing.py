@@ -58,7 +58,7 @@ def test_descriptions_may_have_line_breaks_and_agents_blanks_in_their_names():
 - garden:Tree Doctor: Looks at trees.
   <example>
   - a leaf
-  </example>
+  </example> (Tools: All tools)
 - garden:digger: Digs (holes). (Tools: All tools except Agent, Bash)
 
 Something else:
@@ -78,3 +78,21 @@ def test_the_first_of_two_entries_counts():
 @pytest.mark.parametrize("value", [{}, {"messages": 5, "tools": 5}, {"messages": [{"role": "system"}]}])
 def test_no_listing(value):
     assert read_listing(value) == Listing()
+
+
+def test_an_agents_description_may_hold_paragraphs_and_lists():
+    described = "Audits.\n\nUse it when:\n- totals differ: check them\n\nNever otherwise."
+    text = (
+        "Available agent types for the Agent tool:\n"
+        f"- acme:auditor: {described} (Tools: Read, Bash)\n"
+        "- my agent: Helps (Tools: All tools)\n\n"
+        "When you launch multiple agents, send them in one message.\n\n"
+        "The following skills are available for use with the Skill tool:\n\n- acme:tidy: Tidies \n"
+    )
+    listing = read_listing({"messages": [{"role": "system", "content": text}]})
+
+    assert [(one.id, one.description) for one in listing.agents] == [
+        ("acme:auditor", described),
+        ("my agent", "Helps"),
+    ]
+    assert [(one.id, one.description) for one in listing.skills] == [("acme:tidy", "Tidies ")]

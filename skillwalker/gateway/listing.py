@@ -22,6 +22,8 @@ _KEPT_CHARS = 200_000
 _ENTRY = re.compile(r"- (.+?)(?:: (.*))?", re.DOTALL)
 _ALIAS = re.compile(r"(\S+) \((\S+)\)")
 _TOOLS = re.compile(r"\s*\(Tools: [^()]*\)$")
+# An agent's description may hold blank lines and lists of its own; each entry ends with its tools.
+_AGENT = re.compile(r"^- ([^\n]+?)(?:: (.*?))? \(Tools: [^\n]*\)$", re.MULTILINE | re.DOTALL)
 
 
 @frozen
@@ -76,10 +78,13 @@ def _read(text: str) -> Listing:
     found: dict[str, dict[str, Listed]] = {"skills": {}, "agent": {}}
     sections = []
     for heading in _HEADING.finditer(text):
-        section = _section(text[heading.start() :])
+        section, read = _agents(text[heading.start() :]) if heading[2] else ("", [])
+        if not read:
+            section = _section(text[heading.start() :])
+            read = list(_entries(section))
         sections.append(section)
         entries = found[heading[1] or heading[2]]
-        for entry in _entries(section):
+        for entry in read:
             entries.setdefault(entry.id, entry)
     return Listing(tuple(found["skills"].values()), tuple(found["agent"].values()), "\n\n".join(sections))
 
@@ -98,6 +103,13 @@ def _texts(request: Mapping[str, Any]) -> Iterator[str]:
         description = tool.get("description") if isinstance(tool, dict) else None
         if isinstance(description, str) and _HEADING.search(description):
             yield description
+
+
+def _agents(text: str) -> tuple[str, list[Listed]]:
+    """The agents from the heading on, up to the next one, and their part of the text; none without tools."""
+    following = _HEADING.search(text, 1)
+    matches = list(_AGENT.finditer(text, 0, following.start() if following else len(text)))
+    return text[: matches[-1].end()] if matches else "", [Listed(one[1], one[2]) for one in matches]
 
 
 def _section(text: str) -> str:
@@ -121,7 +133,7 @@ def _section(text: str) -> str:
 
 def _entries(section: str) -> Iterator[Listed]:
     for chunk in re.split(r"\n(?=- )", section)[1:]:
-        if match := _ENTRY.fullmatch(chunk.strip()):
+        if match := _ENTRY.fullmatch(chunk.strip("\n")):
             id_, description = match[1], match[2]
             alias = _ALIAS.fullmatch(id_)
             shown = _TOOLS.sub("", description) if description else None
