@@ -28,6 +28,8 @@ BASE_SCRIPT = Path(__file__).parent.parent / "data" / "make-base.sh"
 REGISTRY_SECONDS = 10
 # Between two lines of progress of a pull that has begun.
 STALLED_SECONDS = 120
+# Lines of mmdebstrap that begin so tell how far it is.
+_STEPS = ("downloading", "extracting", "installing")
 DEBIAN_ARCHITECTURES = {
     "x86_64": "amd64",
     "amd64": "amd64",
@@ -185,9 +187,9 @@ def _run(arguments: list[str], progress: Callable[[str], None]) -> str | None:
         assert process.stdout is not None
         for line in process.stdout:
             last.append(line.rstrip())
-            # Ours and mmdebstrap's; apt's are for the case of a failure.
+            # Ours and mmdebstrap's steps; the rest is for the case of a failure.
             source, _, message = last[-1].partition(": ")
-            if source in ("skillwalker", "I"):
+            if source == "skillwalker" or (source == "I" and message.startswith(_STEPS)):
                 progress(message)
     return ("\n".join(last) or f"exit code {process.returncode}") if process.returncode else None
 
