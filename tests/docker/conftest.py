@@ -16,8 +16,14 @@ from skillwalker.sandbox.image import ImageInfo, ensure_image
 if TYPE_CHECKING:
     from docker import DockerClient
 
-# Read before any fixture clears them.
-ENGINE = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
+# Read before any fixture clears them: the way to the engine, and what its image is built with.
+BUILD = ("CA_FILE", "NPM_REGISTRY", "PIP_INDEX_URL", "DEBIAN_MIRROR", "DEBIAN_SECURITY_MIRROR")
+ENGINE = {
+    name: value
+    for name, value in os.environ.items()
+    if name.startswith("DOCKER_") or name.removeprefix("SKILLWALKER_") in BUILD
+}
+TEST_IMAGE = os.environ.get("SKILLWALKER_TEST_IMAGE")
 NO_DOCKER = os.environ.get("SKILLWALKER_NO_DOCKER") == "1"
 
 
@@ -31,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def engine_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to the engine, for programs that a test starts."""
+    """Gives back what the other tests must not see."""
     for name, value in ENGINE.items():
         monkeypatch.setenv(name, value)
 
@@ -49,7 +55,7 @@ def docker_client() -> Iterator[DockerClient]:
 @pytest.fixture(scope="session")
 def image_info(docker_client: DockerClient) -> ImageInfo:
     try:
-        return ensure_image(docker_client, os.environ.get("SKILLWALKER_TEST_IMAGE"), progress=print)
+        return ensure_image(docker_client, TEST_IMAGE, progress=print)
     except CannotStartError as error:
         pytest.fail(f"{error}", pytrace=False)
 

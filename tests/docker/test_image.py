@@ -28,6 +28,8 @@ from skillwalker.sandbox.image import (
 if TYPE_CHECKING:
     from docker import DockerClient
 
+TEST_IMAGE = os.environ.get("SKILLWALKER_TEST_IMAGE")  # before a fixture clears it
+
 
 @pytest.fixture
 def scratch_tags(docker_client: DockerClient) -> Iterator[list[str]]:
@@ -124,13 +126,13 @@ def test_nothing_of_this_machine_is_in_it(docker_client: DockerClient, sandbox_i
 
 def test_the_second_time_nothing_is_built(docker_client: DockerClient, image_info: ImageInfo) -> None:
     told: list[str] = []
-    again = ensure_image(docker_client, os.environ.get("SKILLWALKER_TEST_IMAGE"), progress=told.append)
+    again = ensure_image(docker_client, TEST_IMAGE, progress=told.append)
     assert again == image_info
     assert told == []
 
 
 def test_a_base_that_is_there_is_used(docker_client: DockerClient, image_info: ImageInfo) -> None:
-    if "SKILLWALKER_TEST_IMAGE" in os.environ:
+    if TEST_IMAGE:
         pytest.skip("the image given to these tests may have been built on what is not there any more")
     told: list[str] = []
     assert find_base(docker_client, sandbox_dockerfile().decode(), told.append) == image_info.base
