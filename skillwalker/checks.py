@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import ConfigurationError, Problem
@@ -14,8 +14,9 @@ from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.bound import Bound
 from skillwalker.expectations.registry import Registry
 from skillwalker.gateway.script import TestScript, load_scripts
-from skillwalker.loading import load_eval
+from skillwalker.loading import find_evals, load_eval
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
+from skillwalker.select import Selection
 
 REHEARSAL_FILE = "rehearsal.json"
 SETTINGS = ".claude"
@@ -70,6 +71,24 @@ class Checked:
         return tuple(dict.fromkeys(reason for test in self.tests for reason in test.broken))
 
 
+def check(selection: Selection, root: Path) -> tuple[Checked, tuple[str, ...]]:
+    """The selected tests, checked, and notes on what else lies in `evals/`; problems are in the answer.
+
+    Raises:
+        NothingSelectedError: there is no eval, or a part of the selection matches nothing.
+    """
+    found = find_evals(root)
+    registry = Registry.scan()
+    checked = check_evals(selection.directories(found.evals), root, registry)
+    notes = (*found.notes, *registry.problems)
+    if checked.problems:
+        return checked, notes  # what cannot be read cannot be selected from
+    evals = tuple({id(test.eval): test.eval for test in checked.tests}.values())
+    chosen = {(each.name, test.name) for each, test in selection.tests(evals)}
+    tests = tuple(one for one in checked.tests if (one.eval.name, one.test.name) in chosen)
+    return evolve(checked, tests=tests), notes
+
+
 def check_evals(directories: Iterable[Path], root: Path, registry: Registry) -> Checked:
     """Loads and checks evals; never raises for what their files hold."""
     tests: list[CheckedTest] = []
@@ -114,13 +133,20 @@ def _check_test(
         try:
             skill = plugins.skill(test.skill_file)
         except UnresolvedError as error:
-            problems.append(Problem(str(error), path=f"{test.path}.skillFile"))
+            problems += _unresolved(plugins, test.skill_file, error, f"{test.path}.skillFile")
     if test.agent_file and test.type in (TestType.AGENT_CALL, TestType.AGENT_PROMPT):
         try:
             agent = plugins.agent(test.agent_file)
         except UnresolvedError as error:
-            problems.append(Problem(str(error), path=f"{test.path}.agentFile"))
+            problems += _unresolved(plugins, test.agent_file, error, f"{test.path}.agentFile")
     return CheckedTest(evaluation, test, plugins, expectations, skill, agent, script), problems
+
+
+def _unresolved(plugins: PluginSet, reference: str, error: UnresolvedError, path: str) -> list[Problem]:
+    """None where the plugin it may belong to is a problem already: this would only follow from that."""
+    prefix = reference.partition(":")[0]
+    known = any(prefix in plugin.answers_to for plugin in plugins.plugins)
+    return [Problem(str(error), path=path)] if known or not plugins.problems else []
 
 
 def _scripts(evaluation: Eval) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:

@@ -14,10 +14,10 @@ from skillwalker.checks import CheckedTest
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import TestType, trial_id
 from skillwalker.isolate import one_agent_plugin, one_skill_plugin
+from skillwalker.jobs import Settings, TrialJob
 from skillwalker.results import TestResult, TrialResult, trials_needed
 from skillwalker.store import RunDirectory
 from skillwalker.tree import Tree
-from skillwalker.worker import Settings, TrialJob
 
 
 @frozen

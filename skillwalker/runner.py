@@ -13,12 +13,13 @@ from types import FrameType
 from attrs import frozen
 
 from skillwalker.health import Stopped
+from skillwalker.jobs import Settings, TrialJob
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import PlannedTest, jobs
 from skillwalker.results import TestResult, TrialResult
 from skillwalker.store import RunDirectory
 from skillwalker.supervisor import Supervisor
-from skillwalker.worker import Settings, TrialJob, execute
+from skillwalker.worker import execute
 
 
 @frozen

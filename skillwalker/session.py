@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, field, frozen
 
 from skillwalker import __version__
-from skillwalker.checks import Checked, check_evals
+from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.expectations.registry import Registry
+from skillwalker.jobs import Listener, Settings
 from skillwalker.judging import is_model
-from skillwalker.loading import find_evals
 from skillwalker.outcomes import Outcome
 from skillwalker.plan import PlannedTest, plan
 from skillwalker.records import SCHEMA, load_run, planned_object
@@ -25,7 +24,6 @@ from skillwalker.results import RunResult
 from skillwalker.sandbox.base import Limits
 from skillwalker.select import Selection
 from skillwalker.store import Store, new_run_id
-from skillwalker.worker import Listener, Settings, Worker, installed
 
 
 @frozen
@@ -76,24 +74,6 @@ class Prepared:
     @property
     def trials(self) -> int:
         return sum(test.trials for test in self.tests)
-
-
-def check(selection: Selection, root: Path) -> tuple[Checked, tuple[str, ...]]:
-    """The selected tests, checked, and notes on what else lies in `evals/`; problems are in the answer.
-
-    Raises:
-        NothingSelectedError: there is no eval, or a part of the selection matches nothing.
-    """
-    found = find_evals(root)
-    registry = Registry.scan()
-    checked = check_evals(selection.directories(found.evals), root, registry)
-    notes = (*found.notes, *registry.problems)
-    if checked.problems:
-        return checked, notes  # what cannot be read cannot be selected from
-    evals = tuple({id(test.eval): test.eval for test in checked.tests}.values())
-    chosen = {(each.name, test.name) for each, test in selection.tests(evals)}
-    tests = tuple(one for one in checked.tests if (one.eval.name, one.test.name) in chosen)
-    return evolve(checked, tests=tests), notes
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -161,6 +141,7 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
     from skillwalker.sandbox.image import ensure_image
     from skillwalker.sandbox.owner import Owner
     from skillwalker.supervisor import Supervisor
+    from skillwalker.worker import Worker, installed
 
     run_id = new_run_id(datetime.now(UTC))
     with ExitStack() as stack:

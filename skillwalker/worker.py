@@ -10,79 +10,31 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
-from attrs import field, frozen
+from attrs import frozen
 
 from skillwalker import claude_code
-from skillwalker.checks import CheckedTest
 from skillwalker.errors import SandboxError, SkillwalkerError
 from skillwalker.events import iter_lines
 from skillwalker.expectations.base import Health, Services, Trial
 from skillwalker.expectations.bound import judge_trial
 from skillwalker.gateway.server import Caller, Gateway, Link
 from skillwalker.health import Stopped, assess
+from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
 from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.progress import Progress
 from skillwalker.records import trial_object, verdict_object
 from skillwalker.results import Judged, TrialResult, trial_outcome
-from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
-from skillwalker.store import RunDirectory
+from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import Supervisor, Watched
 from skillwalker.transcript import Transcript
-from skillwalker.tree import Tree
 from skillwalker.workspace import Workspace
 
 STDERR_KEPT = 1 << 20
 """Bytes of stderr kept per trial; more is a program that repeats itself."""
-
-
-class Listener(Protocol):
-    """Is told what happens; called from many threads."""
-
-    def started(self, trial_id: str, test: CheckedTest, index: int) -> None: ...
-    def doing(self, trial_id: str, text: str) -> None: ...
-    def ended(self, test: CheckedTest, result: TrialResult) -> None: ...
-
-
-@frozen
-class Settings:
-    """What holds for every trial of a run.
-
-    Attributes:
-        costs: Whether what Claude Code counts as cost is really spent.
-    """
-
-    timeout_seconds: float = 600.0
-    limits: Limits = field(factory=Limits)
-    background: bool = False
-    keep: bool = False
-    judge_model: str | None = None
-    claude_code_version: str | None = None
-    costs: bool = False
-
-
-@frozen
-class TrialJob:
-    """One trial to execute.
-
-    Attributes:
-        plugins: What is mounted: the eval's plugins, or the one temporary plugin.
-        agent_id: The full id of the test's agent.
-    """
-
-    run: RunDirectory
-    id: str
-    index: int
-    checked: CheckedTest
-    model: str
-    plugins: tuple[tuple[str, Tree], ...]
-    scaffold: Tree | None
-    names: Names
-    agent_id: str | None
-    settings: Settings
 
 
 @frozen

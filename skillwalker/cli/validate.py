@@ -13,9 +13,9 @@ def validate(
     context: typer.Context, select: Select = None, keyword: Keyword = None, output: Output = Format.CONSOLE
 ) -> None:
     """Check everything that can be known without starting anything."""
+    from skillwalker.checks import check
     from skillwalker.errors import ConfigurationError, Problem
     from skillwalker.select import Selection
-    from skillwalker.session import check
 
     root = globals_of(context).root
     checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)

@@ -175,7 +175,7 @@ class Trial:
             raise NotObservedError(what, self.health.reason, self.health.message)
 
     def require_own(self, what: str) -> None:
-        """Raises NotObservedError where the stream holds what the model did not say: then no sighting counts."""
+        """Raises NotObservedError where the stream holds what the model did not say: no sighting counts then."""
         if self.health.reason is Reason.CONTAMINATED:
             raise NotObservedError(what, self.health.reason, self.health.message)
 

@@ -1,0 +1,60 @@
+"""What one trial is made of, as values: they pickle, so that any executor can carry them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import field, frozen
+
+from skillwalker.checks import CheckedTest
+from skillwalker.names import Names
+from skillwalker.results import TrialResult
+from skillwalker.sandbox.base import Limits
+from skillwalker.store import RunDirectory
+from skillwalker.tree import Tree
+
+
+class Listener(Protocol):
+    """Is told what happens; called from many threads."""
+
+    def started(self, trial_id: str, test: CheckedTest, index: int) -> None: ...
+    def doing(self, trial_id: str, text: str) -> None: ...
+    def ended(self, test: CheckedTest, result: TrialResult) -> None: ...
+
+
+@frozen
+class Settings:
+    """What holds for every trial of a run.
+
+    Attributes:
+        costs: Whether what Claude Code counts as cost is really spent.
+    """
+
+    timeout_seconds: float = 600.0
+    limits: Limits = field(factory=Limits)
+    background: bool = False
+    keep: bool = False
+    judge_model: str | None = None
+    claude_code_version: str | None = None
+    costs: bool = False
+
+
+@frozen
+class TrialJob:
+    """One trial to execute.
+
+    Attributes:
+        plugins: What is mounted: the eval's plugins, or the one temporary plugin.
+        agent_id: The full id of the test's agent.
+    """
+
+    run: RunDirectory
+    id: str
+    index: int
+    checked: CheckedTest
+    model: str
+    plugins: tuple[tuple[str, Tree], ...]
+    scaffold: Tree | None
+    names: Names
+    agent_id: str | None
+    settings: Settings

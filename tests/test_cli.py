@@ -1,0 +1,316 @@
+"""The command line without Docker: what is checked, selected, listed and refused, with which exit code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from roots import agent, an_eval, plugin, skill, text, write
+
+from skillwalker.packaged import packaged
+
+SAYS = {"result-contains": "done"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plugin(tmp_path)
+    an_eval(tmp_path, [{"name": "first", "expect": [SAYS]}, {"name": "second one", "expect": [SAYS]}])
+    an_eval(tmp_path, [{"name": "other", "expect": [SAYS]}], name="more")
+    return tmp_path
+
+
+def test_the_example_is_valid(run_cli):
+    called = run_cli("--root", packaged("examples/csv-toolbox"), "validate")
+
+    assert (called.code, called.out) == (0, "13 tests in 3 evals are valid\n")
+
+
+def test_all_problems_of_all_evals_come_at_once_with_their_places(run_cli, root):
+    write(root / "evals" / "more" / "tests.json", '{"plugins": ["acme"],\n "tests": [],\n "test": 1}')
+    an_eval(root, [{"name": "x", "expect": [{"result-contain": "a"}]}], name="third")
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "evals/more/tests.json:2: tests" in called.err
+    assert 'unknown field "test"' in called.err or "unknown field test" in called.err
+    assert "tests[0].expect[0].result-contain" in called.err
+    assert "did you mean result-contains?" in called.err
+    assert "Traceback" not in called.err
+
+
+def test_problems_as_json_have_file_line_path_and_message(run_cli, root):
+    an_eval(root, [{"name": "x", "promptFile": "../p.md", "expect": [SAYS]}], name="third")
+
+    called = run_cli("--root", root, "validate", "--format", "json")
+
+    [problem] = json.loads(called.out)["problems"]
+    assert called.code == 4
+    assert (problem["file"], problem["path"]) == ("evals/third/tests.json", "tests[0].promptFile")
+    assert problem["line"] > 1
+    assert problem["message"]
+
+
+def test_a_valid_check_as_json_has_no_problems(run_cli, root):
+    called = run_cli("--root", root, "validate", "--format", "json")
+
+    assert (called.code, json.loads(called.out)["problems"]) == (0, [])
+
+
+def test_plugins_skills_and_agents_must_be_there(run_cli, root):
+    tests = [
+        {"name": "a", "type": "skill-call", "skillFile": "acme:tydy", "expect": [{"skill-call": True}]},
+        {"name": "b", "type": "agent-call", "agentFile": "acme:auditr", "expect": [{"agent-call": True}]},
+    ]
+    an_eval(root, tests, name="third")
+    an_eval(root, tests, name="fourth", plugins=["acne"])
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "tests[0].skillFile: " in called.err
+    assert "did you mean tidy?" in called.err
+    assert "did you mean auditor?" in called.err
+    assert "did you mean acme?" in called.err
+    assert called.err.count("evals/fourth/tests.json") == 1  # what follows from a missing plugin is not told
+
+
+def test_a_skill_that_the_model_may_not_call_is_no_positive(run_cli, root):
+    skill(root / "acme", "secret", "Keeps secrets", more="disable-model-invocation: true\n")
+    test = {"name": "a", "type": "skill-call", "skillFile": "acme:secret", "expect": [{"skill-call": True}]}
+    an_eval(root, [test], name="third")
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "disable-model-invocation" in called.err
+
+
+def test_a_rehearsal_script_is_checked_too(run_cli, root):
+    an_eval(root, [{"name": "x", "expect": [SAYS]}], name="third", script={"y": [text("done")]})
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "evals/third/rehearsal.json" in called.err
+
+
+def test_what_belongs_to_other_tools_is_noted_and_no_error(run_cli, root):
+    write(root / "evals" / "evals.json", "[]")
+    write(root / "evals" / "case" / "prompt.md", "x")
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 0
+    assert "note: evals/evals.json" in called.err
+
+
+def test_a_scaffolds_settings_are_named(run_cli, root):
+    test = {"name": "x", "scaffold": "shop", "expect": [SAYS]}
+    an_eval(root, [test], name="third", scaffolds={"shop/.claude/settings.json": "{}"})
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 0
+    assert "scaffold shop" in called.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ([], ["first", "second one", "other"]),
+        (["csv"], ["first", "second one"]),
+        (["csv::second*", "more"], ["second one", "other"]),
+        (["-k", "first or other"], ["first", "other"]),
+    ],
+)
+def test_a_dry_run_shows_what_is_selected(run_cli, root, arguments, names):
+    called = run_cli("--root", root, "run", "--dry-run", "--format", "json", *arguments)
+
+    found = json.loads(called.out)
+    assert called.code == 0
+    assert sorted(test["name"] for test in found["tests"]) == sorted(names)
+
+
+def test_a_dry_run_starts_nothing_and_says_so(run_cli, root):
+    called = run_cli("--root", root, "run", "--dry-run", "--trials", "3", "--model", "haiku")
+
+    assert "nothing was started" in called.out
+    assert "9 trials" in called.out
+    assert "haiku" in called.out
+    assert not (root / ".skillwalker").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["cvs"], "csv"),
+        (["csv::frist"], "csv::first"),
+        (["csv", "nothing::here"], "nothing::here"),
+        (["-k", "absent"], "absent"),
+    ],
+)
+def test_a_selection_that_matches_nothing_names_what_comes_near(run_cli, root, arguments, said):
+    for command in (["run", "--isolated", "--rehearse"], ["validate"]):
+        called = run_cli("--root", root, *command, *arguments)
+        assert called.code == 5
+        assert said in called.err
+
+
+def test_a_root_without_evals_is_nothing_selected(run_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    for arguments in (["run", "--isolated", "--rehearse"], ["validate"], ["--root", tmp_path, "validate"]):
+        called = run_cli(*arguments)
+        assert called.code == 5
+        assert "no evals/*/tests.json" in called.err
+
+
+def test_what_a_run_would_need_is_told_all_at_once(run_cli, root):
+    called = run_cli("--root", root, "run")
+
+    assert called.code == 4
+    assert "--isolated" in called.err
+    assert "--rehearse" in called.err
+    assert not (root / ".skillwalker").exists()
+
+
+@pytest.mark.parametrize("option", ["--model", "--judge-model"])
+def test_a_model_that_is_none_is_refused(run_cli, root, option):
+    called = run_cli("--root", root, "run", "--isolated", "--rehearse", option, "gpt-9")
+
+    assert called.code == 4
+    assert f"{option} must be opus, sonnet, haiku or a full claude-... name" in called.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["rum"], ["run", "--jobs", "0"], ["run", "--format", "xml"], ["--root"], ["show", "a", "b", "c"]],
+)
+def test_wrong_usage_is_exit_code_4(run_cli, root, arguments):
+    called = run_cli(*arguments)
+
+    assert called.code == 4
+    assert "Traceback" not in called.err
+    assert called.err
+
+
+def test_wrong_usage_as_json_is_a_problem(run_cli):
+    called = run_cli("run", "--jobs", "0", "--format", "json")
+
+    assert called.code == 4
+    assert json.loads(called.out)["problems"][0]["message"]
+
+
+def test_no_engine_is_one_paragraph_and_exit_code_4(run_cli, root, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{root}/no.sock")
+
+    called = run_cli("--root", root, "run", "--isolated", "--rehearse")
+
+    assert called.code == 4
+    assert "DOCKER_HOST" in called.err
+    assert "Traceback" not in called.err
+
+
+def test_evals_and_runs_are_listed(run_cli, root):
+    called = run_cli("--root", root, "list")
+    assert called.code == 0
+    assert "csv  (2 tests)" in called.out
+    assert "second one" in called.out
+
+    called = run_cli("--root", root, "list", "evals", "--format", "json")
+    assert [each["name"] for each in json.loads(called.out)["evals"]] == ["csv", "more"]
+
+    called = run_cli("--root", root, "list", "runs")
+    assert (called.code, called.out) == (0, "")
+    assert "no runs yet" in called.err
+
+
+def test_a_run_that_is_not_there_is_told(run_cli, root):
+    called = run_cli("--root", root, "show")
+
+    assert called.code == 4
+    assert "there is no run yet" in called.err
+
+
+def test_a_root_is_found_upwards_and_its_absence_is_told(run_cli, root, monkeypatch):
+    deep = root / "evals" / "csv" / "prompts"
+    monkeypatch.chdir(deep)
+
+    assert run_cli("validate").code == 0
+    assert run_cli("validate", "..").out.startswith("2 tests in 1 eval")
+    assert run_cli("--root", deep / "absent", "validate").code == 4
+
+
+def test_a_broken_expectation_type_is_told_and_validate_fails(run_cli, root, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    info = site / "breaks-1.0.dist-info"
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: breaks\nVersion: 1.0\n")
+    write(info / "entry_points.txt", "[skillwalker.expectations]\nbroken-type = breaks:Nothing\n")
+    write(site / "breaks.py", "raise RuntimeError('cannot work here')\n")
+    monkeypatch.syspath_prepend(str(site))
+    an_eval(root, [{"name": "x", "expect": [{"broken-type": 1}]}], name="third")
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "breaks 1.0" in called.err
+    assert "cannot work here" in called.err
+
+
+def test_agents_are_found_by_the_name_in_their_file(run_cli, root):
+    agent(root / "acme", "second", "Checks again")
+    test = {"name": "x", "type": "agent-call", "agentFile": "acme:second", "expect": [{"agent-call": True}]}
+    an_eval(root, [test], name="third")
+
+    assert run_cli("--root", root, "validate", "third").code == 0
+
+
+def test_the_version_and_help_need_no_root(run_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert run_cli("--version").out.startswith("skillwalker 0.")
+    for command in ("run", "demo", "validate", "list", "show", "doctor", "prune", "image", "expectations"):
+        called = run_cli(command, "--help")
+        assert called.code == 0
+        assert called.out.startswith("Usage:")
+
+
+def test_help_and_validate_load_neither_docker_nor_anthropic():
+    example = packaged("examples/csv-toolbox")
+    heavy = "{'docker', 'anthropic', 'uvicorn', 'rich', 'asyncio', 'httpx2', 'requests'}"
+    for arguments in (["--help"], ["--root", str(example), "validate"]):
+        code = (
+            "import sys; from skillwalker.cli.main import exit_code;"
+            f"assert exit_code({arguments!r}) == 0;"
+            f"print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stderr.strip().splitlines()[-1] == "[]", arguments
+
+
+def test_the_program_is_installed_under_its_name(tmp_path):
+    program = shutil.which("skillwalker", path=str(Path(sys.executable).parent))
+    assert program
+
+    done = subprocess.run([program, "validate"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 5
+    assert done.stdout == ""
+
+
+def test_hostile_names_cannot_steer_the_terminal(run_cli, root):
+    write(
+        root / "evals" / "evil" / "tests.json",
+        json.dumps({"plugins": ["acme"], "tests": [{"name": "\x1b[2J\u202e"}]}),
+    )
+
+    for command in (["validate"], ["list"], ["run", "--dry-run"]):
+        called = run_cli("--root", root, *command)
+        assert "\x1b" not in called.out + called.err
+        assert "\u202e" not in called.out + called.err
