@@ -175,7 +175,7 @@ class Trial:
             raise NotObservedError(what, self.health.reason, self.health.message)
 
     def require_own(self, what: str) -> None:
-        """Raises NotObservedError where the stream holds what the model did not say: no sighting counts then."""
+        """Raises NotObservedError where the stream holds what the model did not say: nothing seen counts."""
         if self.health.reason is Reason.CONTAMINATED:
             raise NotObservedError(what, self.health.reason, self.health.message)
 
