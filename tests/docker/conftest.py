@@ -47,17 +47,17 @@ def docker_client() -> Iterator[DockerClient]:
     try:
         client = connect({**os.environ, **ENGINE})
     except CannotStartError as error:
-        pytest.fail(f"{error} Or leave out these tests: SKILLWALKER_NO_DOCKER=1", pytrace=False)
-    yield client
-    client.close()
+        problem = f"{error} Or leave out these tests: SKILLWALKER_NO_DOCKER=1"
+    else:
+        yield client
+        client.close()
+        return
+    pytest.fail(problem, pytrace=False)  # outside of the handler, whose errors would be shown too
 
 
 @pytest.fixture(scope="session")
 def image_info(docker_client: DockerClient) -> ImageInfo:
-    try:
-        return ensure_image(docker_client, TEST_IMAGE, progress=print)
-    except CannotStartError as error:
-        pytest.fail(f"{error}", pytrace=False)
+    return ensure_image(docker_client, TEST_IMAGE, progress=print)
 
 
 @pytest.fixture(scope="session")

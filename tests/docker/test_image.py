@@ -42,10 +42,9 @@ def scratch_tags(docker_client: DockerClient) -> Iterator[list[str]]:
 
 def run_in(client: DockerClient, image: str, script: str, **options: object) -> str:
     """Output of a shell script in a container as locked up as a trial's."""
-    output = client.containers.run(
+    container = client.containers.create(
         image,
         ["sh", "-euc", script],
-        remove=True,
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],
@@ -53,7 +52,14 @@ def run_in(client: DockerClient, image: str, script: str, **options: object) -> 
         tmpfs={"/tmp": "exec", "/home/agent": "exec,uid=1000,gid=1000"},
         **options,
     )
-    return str(output.decode())
+    try:
+        container.start()
+        # Read after the end: what the engine sends while it runs may lack the end.
+        code = container.wait(timeout=120)["StatusCode"]
+        assert code == 0, container.logs().decode()
+        return str(container.logs(stderr=False).decode())
+    finally:
+        container.remove(force=True, v=True)
 
 
 def test_the_tools_are_there_and_run_without_network(docker_client: DockerClient, sandbox_image: str) -> None:
