@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sandbox_support
 from sandbox_support import Lab, left, open_lab, until
 from typer.testing import CliRunner
 
@@ -158,7 +159,7 @@ def test_a_killed_runner_leaves_what_the_next_start_removes(
 ) -> None:
     live = lab.start("echo up; sleep 1000")
     until(live, b"up")
-    paths = [str(Path(skillwalker.__file__).parents[1]), str(Path(__file__).parent)]
+    paths = [str(Path(skillwalker.__file__).parents[1]), str(Path(sandbox_support.__file__).parent)]
     command = [sys.executable, "-c", RUNNER, *paths, sandbox_image, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
         run_id = runner.stdout.readline().strip()
