@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -15,6 +15,8 @@ from skillwalker.packaged import packaged
 from skillwalker.sandbox.base_image import BASE_SCRIPT, engine_architecture, find_base, has_image, pull
 from skillwalker.sandbox.building import BuildContext, build, build_lock
 from skillwalker.sandbox.certificates import ExtraCertificates, extra_certificates
+from skillwalker.sandbox.image_check import BASE_LABEL, check_image, image_info
+from skillwalker.sandbox.image_check import ImageInfo as ImageInfo
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -22,31 +24,9 @@ if TYPE_CHECKING:
 REPOSITORY = "skillwalker-sandbox"
 CUSTOM_REPOSITORY = "skillwalker-custom"
 VERSION_LABEL = "skillwalker.claude-version"
-BASE_LABEL = "skillwalker.base"
 DOCKERFILE = "Dockerfile.sandbox"
 
 Progress = Callable[[str], None]
-
-
-@frozen
-class ImageInfo:
-    """An image that a trial can run in.
-
-    Attributes:
-        id: `sha256:...`.
-        tag: The name it was found under.
-        claude_version: Version of the Claude Code in it.
-        created: RFC 3339, as the engine has it.
-        size: Bytes, all layers.
-        base: What it was built on; None where its label does not say.
-    """
-
-    id: str
-    tag: str
-    claude_version: str
-    created: str
-    size: int
-    base: str | None = None
 
 
 @frozen
@@ -164,7 +144,7 @@ def build_custom_image(
                 environment=environment,
                 progress=progress,
             )
-    return _checked(client, tag)
+    return check_image(client, tag)
 
 
 def find_image(client: DockerClient, tag: str) -> ImageInfo | None:
@@ -178,7 +158,7 @@ def find_image(client: DockerClient, tag: str) -> ImageInfo | None:
     labels = details["Config"].get("Labels") or {}
     if VERSION_LABEL not in labels:
         return None
-    return _info(details, tag, labels[VERSION_LABEL])
+    return image_info(details, tag, labels[VERSION_LABEL])
 
 
 def sandbox_dockerfile() -> bytes:
@@ -219,71 +199,4 @@ def _named_image(client: DockerClient, ref: str, progress: Progress) -> ImageInf
             )
     if (ours := find_image(client, ref)) and ref.startswith(f"{REPOSITORY}:"):
         return ours
-    return _checked(client, ref)
-
-
-_CHECK = """
-id -u | sed 's/^/user=/'
-claude --version 2>/dev/null | head -n 1 | sed 's/^/claude=/'
-for program in git python3 tar head; do command -v "$program" >/dev/null || echo "missing=$program"; done
-[ -w /workspace ] || echo missing=/workspace
-"""
-
-
-def _checked(client: DockerClient, ref: str) -> ImageInfo:
-    """Runs the image once, without network, to see whether it can run trials."""
-    details = client.api.inspect_image(ref)
-    lines = [line.partition("=") for line in _run_in(client, details["Id"], ref).splitlines()]
-    facts = {key: value for key, _, value in lines if key != "missing"}
-    problems = []
-    if not facts.get("claude"):
-        problems.append("it has no `claude` on its PATH that runs")
-    if facts.get("user") == "0":
-        problems.append(
-            "its user is root, as which Claude Code refuses to skip permissions (end it with USER agent)"
-        )
-    missing = [value for key, _, value in lines if key == "missing"]
-    if "/workspace" in missing:
-        problems.append("its user cannot write to /workspace")
-    if programs := [name for name in missing if name != "/workspace"]:
-        problems.append(f"it lacks {', '.join(programs)}")
-    if problems:
-        raise CannotStartError(
-            f"The image {ref!r} cannot run trials: {'; '.join(problems)}. The easiest way is to build it on "
-            "Skillwalker's own: `ARG SKILLWALKER_IMAGE`, `FROM ${SKILLWALKER_IMAGE}`, `USER root`, "
-            "your additions, `USER agent`."
-        )
-    return _info(details, ref, facts["claude"].split()[0])
-
-
-def _run_in(client: DockerClient, image: str, ref: str) -> str:
-    from docker.errors import APIError
-
-    from skillwalker.sandbox.owner import Owner
-
-    container = client.containers.create(
-        image,
-        ["-c", _CHECK],
-        entrypoint="/bin/sh",
-        network_mode="none",
-        labels=Owner.current().labels("image-check"),
-    )
-    try:
-        container.start()
-        container.wait(timeout=60)
-        return str(container.logs(stdout=True, stderr=False).decode("utf-8", "replace"))
-    except APIError as error:
-        raise CannotStartError(f"The image {ref!r} does not start: {error.explanation}") from error
-    finally:
-        container.remove(force=True, v=True)
-
-
-def _info(details: Mapping[str, Any], tag: str, version: str) -> ImageInfo:
-    return ImageInfo(
-        id=details["Id"],
-        tag=tag,
-        claude_version=version,
-        created=details["Created"],
-        size=details["Size"],
-        base=(details["Config"].get("Labels") or {}).get(BASE_LABEL),
-    )
+    return check_image(client, ref)
