@@ -28,7 +28,9 @@ def write_root(root: Path, trials: int, delay: float) -> Path:
     (plugin / ".claude-plugin").mkdir(parents=True)
     (plugin / ".claude-plugin" / "plugin.json").write_text('{"name": "acme"}')
     (plugin / "skills" / "tidy").mkdir(parents=True)
-    (plugin / "skills" / "tidy" / "SKILL.md").write_text("---\nname: tidy\ndescription: Tidies CSV.\n---\nDo.\n")
+    (plugin / "skills" / "tidy" / "SKILL.md").write_text(
+        "---\nname: tidy\ndescription: Tidies CSV.\n---\nDo.\n"
+    )
     directory = root / "evals" / "csv"
     (directory / "prompts").mkdir(parents=True)
     (directory / "prompts" / "p.md").write_text("Say done.")
@@ -45,7 +47,9 @@ def write_root(root: Path, trials: int, delay: float) -> Path:
     return directory
 
 
-def plain(root: Path, directory: Path, image: ImageInfo, address: str, trials: int, jobs: int) -> tuple[str, ...]:
+def plain(
+    root: Path, directory: Path, image: ImageInfo, address: str, trials: int, jobs: int
+) -> tuple[str, ...]:
     """The shell command of the other side."""
     loaded = load_eval(directory, root)
     assert loaded.eval

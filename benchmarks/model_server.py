@@ -9,7 +9,12 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-USAGE = {"input_tokens": 10, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 1,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
 
 
 def events(model: str) -> list[dict[str, Any]]:
@@ -48,7 +53,8 @@ class Server:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 time.sleep(delay)
                 said = "".join(
-                    f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events(body["model"])
+                    f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+                    for event in events(body["model"])
                 ).encode()
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")

@@ -6,15 +6,18 @@ Commands import what they need when they run: `--help` answers without loading D
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillwalker.cli import demo, doctor, expectations, image, listing, prune, run, show, validate
 from skillwalker.cli.options import Globals
-from skillwalker.errors import CannotStartError, ConfigurationError, Problem, SkillwalkerError
+from skillwalker.cli.quick import QuickCommand, QuickGroup
+
+if TYPE_CHECKING:
+    from skillwalker.errors import Problem
 
 FAULT = 3
 USAGE = 4
@@ -22,6 +25,7 @@ INTERRUPTED = 2
 
 app = typer.Typer(
     name="skillwalker",
+    cls=QuickGroup,
     help="Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given.",
     no_args_is_help=True,
     add_completion=False,
@@ -54,13 +58,17 @@ def root(
     context.obj = Globals(root, verbose)
 
 
-app.command("run")(run.run)
-app.command("demo")(demo.demo)
-app.command("validate")(validate.validate)
-app.command("list")(listing.list_)
-app.command("show")(show.show)
-app.command("doctor")(doctor.doctor)
-app.command("prune")(prune.prune)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "run": run.run,
+    "demo": demo.demo,
+    "validate": validate.validate,
+    "list": listing.list_,
+    "show": show.show,
+    "doctor": doctor.doctor,
+    "prune": prune.prune,
+}
+for name, command in COMMANDS.items():
+    app.command(name, cls=QuickCommand)(command)
 app.add_typer(image.app, name="image")
 app.add_typer(expectations.app, name="expectations")
 
@@ -75,27 +83,35 @@ def exit_code(arguments: Sequence[str]) -> int:
     """Runs the command line; every error has been printed when it returns."""
     try:
         return int(app(list(arguments), prog_name="skillwalker", standalone_mode=False) or 0)
-    except typer.TyperException as error:  # wrong usage, found by typer
-        return _report([Problem(error.format_message())], arguments)
-    except ConfigurationError as error:
-        return _report(error.problems, arguments)
-    except CannotStartError as error:
-        return _report([Problem(str(error))], arguments)
-    except SkillwalkerError as error:
-        typer.echo(_shown(str(error)), err=True)
-        return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:  # the reader has gone, for example `| head`
         sys.stderr.close()
         return 0
-    except Exception as error:  # noqa: BLE001 - the last resort: a fault is told, with the exit code of one
-        import traceback
+    except Exception as error:  # noqa: BLE001 - the one place where errors end; told apart below
+        return _explained(error, arguments)
 
-        traceback.print_exc()
-        typer.echo(f"this is a fault in Skillwalker itself, please report it: {error!r}", err=True)
-        return FAULT
+
+def _explained(error: Exception, arguments: Sequence[str]) -> int:
+    """Prints what is wrong and returns the exit code that says so."""
+    from skillwalker.errors import CannotStartError, ConfigurationError, Problem, SkillwalkerError
+
+    match error:
+        case typer.TyperException():  # wrong usage
+            return _report([Problem(error.format_message())], arguments)
+        case ConfigurationError():
+            return _report(error.problems, arguments)
+        case CannotStartError():
+            return _report([Problem(str(error))], arguments)
+        case SkillwalkerError():
+            typer.echo(_shown(str(error)), err=True)
+            return error.exit_code
+    import traceback
+
+    traceback.print_exception(error)
+    typer.echo(f"this is a fault in Skillwalker itself, please report it: {error!r}", err=True)
+    return FAULT
 
 
 def _report(problems: Sequence[Problem], arguments: Sequence[str]) -> int:

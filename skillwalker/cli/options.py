@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.errors import ConfigurationError, NothingSelectedError
-
 
 class Format(enum.StrEnum):
     """How a result is printed."""
@@ -50,6 +48,8 @@ class Globals:
             ConfigurationError: `--root` names no directory.
             NothingSelectedError: no directory upwards holds an eval.
         """
+        from skillwalker.errors import NothingSelectedError
+
         if (found := self._found()) is None:
             raise NothingSelectedError(
                 f"no evals/*/tests.json in {Path.cwd()} or above it; go to a directory that has one, "
@@ -63,6 +63,7 @@ class Globals:
         return self._found() or Path.cwd()
 
     def _found(self) -> Path | None:
+        from skillwalker.errors import ConfigurationError
         from skillwalker.loading import find_root
 
         if self.given_root is None:

@@ -1,6 +1,6 @@
 """Peak memory and time of reading a large stream as a transcript.
 
-    python benchmarks/transcript_memory.py [--megabytes 500] [--keep FILE]
+    python benchmarks/bench_transcript.py [--megabytes 500] [--keep FILE]
 
 Writes a stream like that of a long trial (tools whose output has many megabytes on one line, text that is not
 ASCII, sub-agents, tens of thousands of small events), reads it in a process of its own and prints what the
