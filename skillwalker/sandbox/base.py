@@ -82,7 +82,7 @@ class Connector(Protocol):
 
 
 class SandboxProcess(Protocol):
-    """A trial's started process. `output` is read by one thread; the other methods are safe from any thread."""
+    """A trial's started process. `output` is for one thread, the other methods are safe from any thread."""
 
     def output(self) -> Iterator[Chunk]:
         """Yields until both streams have ended and the process is gone.
