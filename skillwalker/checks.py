@@ -14,6 +14,7 @@ from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.bound import Bound
 from skillwalker.expectations.registry import Registry
 from skillwalker.gateway.script import TestScript, load_scripts
+from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.loading import find_evals, load_eval
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
 from skillwalker.select import Selection
@@ -45,6 +46,17 @@ class CheckedTest:
         return tuple(bound.broken for bound in self.expectations if bound.broken)
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What its author should know before a run."""
+        if self.skill and self.skill.description and is_cut(self.skill.description):
+            limit = f"{SHOWN_CHARACTERS:,} characters"
+            return (
+                f"{self.skill.id}: its description is longer than the {limit} that Claude Code shows; "
+                "tests of its activation cannot be measured",
+            )
+        return _scaffold_notices(self.test)
+
+    @property
     def uses_judge(self) -> bool:
         """Whether an expectation says that it asks the judge model."""
         return any(getattr(bound.expectation, "uses_judge", False) for bound in self.expectations)
@@ -60,9 +72,7 @@ class Checked:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of the tests before a run, once."""
-        found = [
-            notice for test in self.tests for notice in (*test.plugins.notices, *_scaffold_notices(test.test))
-        ]
+        found = [notice for test in self.tests for notice in (*test.plugins.notices, *test.notices)]
         return tuple(dict.fromkeys(found))
 
     @property

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from html import unescape
+from typing import Literal, Protocol
 
 from attrs import frozen
 
 from skillwalker.expectations.base import Health
+from skillwalker.gateway.listing import Listing
+from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.outcomes import Reason
 from skillwalker.sandbox.base import Exit
+from skillwalker.text import safe
 from skillwalker.transcript import Init, ResultEvent, Transcript
 
 
@@ -27,8 +31,26 @@ class Served(Protocol):
         """What no script or cassette had an answer for; None where nothing was missed."""
 
     @property
+    def listing(self) -> Listing | None:
+        """What the last request of the main conversation listed."""
+
+    @property
     def errors(self) -> Sequence[tuple[int, str, str]]:
         """(status, type, message) of the last error answers, oldest first."""
+
+
+@frozen
+class MustList:
+    """A line without which a trial cannot tell whether a description works.
+
+    Attributes:
+        kind: `skills` or `agents`.
+        description: What the model has to be shown; None where Claude Code lists none.
+    """
+
+    kind: Literal["skills", "agents"]
+    id: str
+    description: str | None
 
 
 @frozen
@@ -48,12 +70,14 @@ def assess(
     plugin_paths: Sequence[str],
     servers_matter: bool,
     stderr_tail: str = "",
+    must_list: MustList | None = None,
 ) -> Health:
     """The first reason that holds, from the most to the least certain.
 
     Args:
         ended: How the process ended; None where that is not known.
         plugin_paths: Where the trial's plugins stood; each must have been loaded from there.
+        must_list: The skill or agent that an activation test is about.
         servers_matter: Whether an MCP server that does not connect counts as a plugin that did not load.
     """
     if stopped:
@@ -77,9 +101,32 @@ def assess(
         )
     if not served.answers:
         return Health(Reason.CLAUDE_ERROR, "Claude Code ended without a single answer of the model")
+    if must_list and (problem := _not_listed(must_list, served.listing)):
+        return Health(Reason.NOT_LISTED, problem)
     if transcript.background_open:
         return Health(Reason.INCOMPLETE_STREAM, "an agent was started whose end never came")
     return Health()
+
+
+def _not_listed(must: MustList, listing: Listing | None) -> str:
+    """Why the model was not shown all that the test is about; empty where it was."""
+    if listing is None:
+        return "no request listed anything"
+    line = next((line for line in getattr(listing, must.kind) if line.id == must.id), None)
+    if line is None or must.description is None:
+        return f"{must.id} was not listed to the model"
+    if not line.description:
+        return f"{must.id} was listed without its description: the listing was over its budget"
+    if is_cut(must.description):
+        return f"the description of {must.id} was cut at {SHOWN_CHARACTERS} characters"
+    if _words(line.description) != _words(must.description):
+        return f"{must.id} was listed with another description: {safe(line.description, 100)}"
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    """Versions differ in line breaks and in how they show `<`."""
+    return unescape(text).split()
 
 
 def _foreign(transcript: Transcript, served: Served) -> str:

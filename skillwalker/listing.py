@@ -76,6 +76,14 @@ def shown(text: str) -> str:
     return units[: 2 * (SHOWN_CHARACTERS - 1)].decode("utf-16-le", "replace") + "…"
 
 
+def is_cut(description: str) -> bool:
+    """Whether a description as the model sees it lacks its end."""
+    return (
+        description.endswith("…")
+        and len(description.encode("utf-16-le", "surrogatepass")) == 2 * SHOWN_CHARACTERS
+    )
+
+
 def _without_invisible(text: str) -> str:
     if text.isprintable() and not _FILLERS.search(text):
         return text

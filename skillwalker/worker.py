@@ -20,7 +20,7 @@ from skillwalker.events import iter_lines
 from skillwalker.expectations.base import Health, Services, Trial
 from skillwalker.expectations.bound import judge_trial
 from skillwalker.gateway.server import Caller, Gateway, Link
-from skillwalker.health import Stopped, assess
+from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
 from skillwalker.names import Names
@@ -113,6 +113,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         plugin_paths=_plugin_paths(job, worker.sandbox),
         servers_matter=test.type not in claude_code.CALL_TYPES,
         stderr_tail=observed.stderr_tail,
+        must_list=_must_list(job),
     )
     judged = _judge(job, worker, directory, transcript, health, observed.workspace)
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
@@ -249,6 +250,16 @@ def _judge(
             Judged(position, bound.spec.type, judge_trial(bound, trial))
             for position, bound in enumerate(job.checked.expectations)
         )
+
+
+def _must_list(job: TrialJob) -> MustList | None:
+    if job.checked.test.type not in claude_code.CALL_TYPES:
+        return None
+    if skill := job.checked.skill:
+        return MustList("skills", skill.id, skill.description)
+    if agent := job.checked.agent:
+        return MustList("agents", agent.id, agent.description)
+    return None
 
 
 def _plugin_paths(job: TrialJob, sandbox: Sandbox) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from skillwalker.health import Stopped, assess
+from skillwalker.gateway.listing import Listed, Listing
+from skillwalker.health import MustList, Stopped, assess
 from skillwalker.outcomes import Reason
 from skillwalker.sandbox.base import Exit
 from skillwalker.testing import TranscriptBuilder
@@ -23,6 +24,7 @@ class Served:
     tool_use_ids: frozenset[str] = frozenset()
     miss: str | None = None
     errors: tuple[tuple[int, str, str], ...] = ()
+    listing: Listing | None = None
 
 
 def good() -> TranscriptBuilder:
@@ -194,3 +196,43 @@ def test_a_damaged_line_that_hides_a_call_leaves_the_trial_incomplete(tmp_path):
 
     found = assess(transcript, served, ended=Exit(0), stopped=None, plugin_paths=[PATH], servers_matter=True)
     assert found.reason is Reason.INCOMPLETE_STREAM
+
+
+CUT = "x" * 1535 + "…"
+
+
+@pytest.mark.parametrize(
+    ("listed", "description", "said"),
+    [
+        (Listed("acme:tidy", "Tidies <b> CSV"), "Tidies &lt;b&gt; CSV", None),
+        (Listed("acme:tidy", "Tidies\nCSV"), "Tidies CSV", None),
+        (Listed("acme:tidy", None), "Tidies CSV", "over its budget"),
+        (Listed("acme:tidy", "Tidies"), "Tidies CSV", "another description"),
+        (Listed("acme:other", "Tidies CSV"), "Tidies CSV", "was not listed"),
+        (Listed("acme:tidy", CUT), CUT, "was cut at 1536"),
+        (Listed("acme:tidy", "Tidies CSV"), None, "was not listed"),
+    ],
+)
+def test_a_description_that_the_model_did_not_see_in_full_measures_nothing(
+    tmp_path, listed, description, said
+):
+    transcript = Transcript.read(good().write(tmp_path / "events.jsonl"))
+    served = Served(
+        message_ids=frozenset(transcript.message_ids),
+        tool_use_ids=frozenset(transcript.tool_use_ids),
+        listing=Listing(skills=(listed,)),
+    )
+
+    found = assess(
+        transcript,
+        served,
+        ended=Exit(0),
+        stopped=None,
+        plugin_paths=[PATH],
+        servers_matter=False,
+        must_list=MustList("skills", "acme:tidy", description),
+    )
+    assert (found.reason, said is None or said in found.message) == (
+        Reason.NOT_LISTED if said else None,
+        True,
+    )
