@@ -29,6 +29,13 @@ class Progress:
     _open: dict[str, str] = field(factory=dict, init=False)  # tool call -> its text
     _agents: dict[str, str] = field(factory=dict, init=False)  # call of an agent or fork -> its name
     _shown: str | None = field(default=None, init=False)
+    _tasks: set[str] = field(factory=set, init=False)  # agents and forks at work
+    _result: bool = field(default=False, init=False)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a result has come and nothing goes on that could bring another one."""
+        return self._result and not self._tasks
 
     @property
     def open_tools(self) -> int:
@@ -45,6 +52,7 @@ class Progress:
         return text
 
     def _text(self, event: Event) -> str | None:
+        self._follow(event)
         match event.kind:
             case "assistant":
                 return self._assistant(event)
@@ -63,6 +71,18 @@ class Progress:
                 self._open.clear()
                 return "done"
         return None
+
+    def _follow(self, event: Event) -> None:
+        """Keeps account of what still works."""
+        match event.kind:
+            case "result":
+                self._result = True
+            case "assistant" | "system/init":
+                self._result = False
+            case "system/task_started" if event.data.get("subagent_type"):
+                self._tasks.add(str(event.data.get("task_id")))
+            case "system/task_notification":
+                self._tasks.discard(str(event.data.get("task_id")))
 
     def _last_open(self) -> str | None:
         return next(reversed(self._open.values()), None)

@@ -17,6 +17,10 @@ from skillwalker.sandbox.base import SandboxProcess
 STALL_SECONDS = 120.0
 """Without an event, a byte through the gateway or an open tool call, a trial counts as stalled."""
 
+LINGER_SECONDS = 15.0
+"""After its result Claude Code ends within a second; one that lingers waits for a command in the background,
+for up to ten minutes."""
+
 GRACE_SECONDS = 5.0
 """From SIGINT, after which Claude Code still writes its result, to SIGKILL."""
 
@@ -43,6 +47,8 @@ class Watched:
         started: `time.monotonic()` of the start of its process.
         last_event: `time.monotonic()` of the last byte of output.
         open_tools: How many tool calls have no result yet; while one is open, silence is work.
+        ended_at: `time.monotonic()` of a result after which nothing more is to come; None before that.
+        lingered: Set where the process was killed because it went on after that.
         stopped: Set once, by whoever stops the trial first.
     """
 
@@ -53,6 +59,8 @@ class Watched:
     started: float
     last_event: float
     open_tools: int = 0
+    ended_at: float | None = None
+    lingered: bool = False
     stopped: Stopped | None = None
     _kill_at: float | None = None
     _look_at_workspace: float = field(init=False)
@@ -76,6 +84,11 @@ class Watched:
             if now >= self._kill_at:
                 self.process.kill()
                 self._kill_at = now + GRACE_SECONDS  # again, should the engine have missed it
+            return
+        if self.ended_at is not None:
+            if now - max(self.ended_at, self.last_event) >= LINGER_SECONDS:
+                self.lingered = True
+                self.process.kill()
             return
         moving = self.moving()
         if now - self.started - moving.held_seconds >= self.timeout_seconds:

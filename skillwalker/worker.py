@@ -29,9 +29,11 @@ from skillwalker.progress import Progress
 from skillwalker.records import trial_object, verdict_object
 from skillwalker.results import Judged, TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
-from skillwalker.supervisor import Supervisor, Watched
+from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
 from skillwalker.transcript import Transcript
 from skillwalker.workspace import Workspace
+
+LINGERED = f"it did not end within {LINGER_SECONDS:g} s of its result and was killed; the result counts"
 
 STDERR_KEPT = 1 << 20
 """Bytes of stderr kept per trial; more is a program that repeats itself."""
@@ -184,7 +186,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
         duration_ms=None if seconds is None else round(seconds * 1000),
         stderr_tail=recorder.stderr_tail,
         workspace=workspace,
-        notes=notes,
+        notes=(*notes, LINGERED) if watched.lingered else notes,
     )
 
 
@@ -206,6 +208,7 @@ class _Recorder:
             for line in iter_lines(self._stdout(process, events, stderr)):
                 text = progress.feed(line)
                 self._watched.open_tools = progress.open_tools
+                self._watched.ended_at = self._watched.last_event if progress.ended else None
                 if text is not None:
                     yield text
 

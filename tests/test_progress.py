@@ -125,3 +125,14 @@ def test_a_line_of_many_megabytes_is_read() -> None:
     progress = Progress()
     progress.feed(as_line(calls("t1", "Bash", command="cat big")))
     assert progress.feed(json.dumps(answers("t1", "x" * 6_000_000)).encode()) == "waiting for the model"
+
+
+def test_a_result_ends_a_stream_unless_something_still_works() -> None:
+    started = {"type": "system", "subtype": "task_started", "task_id": "a1", "subagent_type": "acme:auditor"}
+    notified = {"type": "system", "subtype": "task_notification", "task_id": "a1", "status": "completed"}
+    progress = Progress()
+    ended = []
+    for event in (started, result(), notified, calls("t1", "Bash"), result()):
+        progress.feed(as_line(event))
+        ended.append(progress.ended)
+    assert ended == [False, False, True, False, True]

@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from skillwalker.health import Stopped
 from skillwalker.outcomes import Reason
-from skillwalker.supervisor import GRACE_SECONDS, STALL_SECONDS, Supervisor, Watched
+from skillwalker.supervisor import GRACE_SECONDS, LINGER_SECONDS, STALL_SECONDS, Supervisor, Watched
 
 
 @frozen
@@ -149,3 +149,14 @@ def test_the_thread_looks_by_itself():
             while trial.stopped is None and time.monotonic() < deadline:
                 time.sleep(0.01)
     assert process.done == ["interrupt"]
+
+
+def test_what_goes_on_after_its_result_is_killed_without_a_reason():
+    process = Process()
+    trial = watched(process, timeout=10_000)
+    trial.ended_at = trial.last_event = 110.0
+
+    trial.look(110.0 + LINGER_SECONDS - 0.1)
+    assert process.done == []
+    trial.look(110.0 + LINGER_SECONDS)
+    assert (process.done, trial.lingered, trial.stopped) == (["kill"], True, None)
