@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+from docker.errors import APIError
 
 from skillwalker.sandbox.base import Exit, Limits, SandboxRequest
 from skillwalker.sandbox.docker import DockerSandbox
 from skillwalker.sandbox.docker_process import DockerProcess
-from skillwalker.sandbox.owner import Owner
+from skillwalker.sandbox.owner import RUN, Owner
 from skillwalker.tree import Tree
 from skillwalker.workspace import Workspace
 
@@ -79,6 +80,10 @@ class Lab:
     def close(self) -> None:
         self.sandbox.close()
         assert self.sandbox.notes == []
+        mine = self.client.api.volumes(filters={"label": f"{RUN}={self.run_id}"}).get("Volumes") or []
+        for volume in mine:  # contents that no other test will ask for
+            with contextlib.suppress(APIError):
+                self.client.api.remove_volume(volume["Name"])
 
     def start(
         self,
