@@ -1,8 +1,8 @@
 """How soon the command line answers, as a ratio to what Python alone, or its libraries alone, take.
 
 - `skillwalker --help` against `python -c pass`
-- `skillwalker validate` on the example against a process that imports typer, cattrs and entrypoints and runs an
-  empty command
+- `skillwalker validate` on the example against a process that imports typer, cattrs and entrypoints and runs
+  an empty command
 """
 
 from __future__ import annotations

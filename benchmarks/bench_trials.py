@@ -1,4 +1,4 @@
-"""What isolation and measuring cost: whole runs against as many plain `docker run` of the same image and command.
+"""What isolation and measuring cost: whole runs against as many plain `docker run` of image and command.
 
 Both sides include everything but the model: ours the interpreter's start, reading the eval, relay, gateway,
 verdicts, files and clean-up; theirs a shell that starts `docker run --rm`, as many at a time.

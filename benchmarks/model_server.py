@@ -1,4 +1,4 @@
-"""A Messages API on 127.0.0.1 that answers every request with `done`: the model of the plain `docker run` side."""
+"""A Messages API on 127.0.0.1 that answers every request with `done`: the model of plain `docker run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two commands in turn, A B A B ..., and the median of the pairs' ratios: holds when the machine's speed drifts."""
+"""Two commands in turn, A B A B ..., and the median of the pairs' ratios: right though the speed drifts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def seconds(side: Side) -> float:
 
 
 def compare(name: str, ours: Side, reference: Side, pairs: int, at_most: float) -> bool:
-    """Prints the median ratio; True where it is at most `at_most`. One call of each comes first, uncounted."""
+    """Prints the median ratio; True where it is at most `at_most`. One uncounted call of each comes first."""
     ours()
     reference()
     ratios, times = [], []

@@ -246,7 +246,7 @@ class Relay:
 
     def accept(self) -> None:
         try:
-            descriptor, _ = self.listener._accept()
+            descriptor, _ = self.listener._accept()  # type: ignore[attr-defined]  # `accept` is in socket.py
         except OSError:  # the trial has given up this connection already
             return
         self.number += 1

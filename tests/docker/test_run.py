@@ -18,7 +18,7 @@ CALLED = {"skill-call": {"skill": "acme:tidy", "expected": True}}
 NOT_CALLED = {"skill-call": {"skill": "acme:tidy", "expected": False}}
 SAYS_DONE = {"result-contains": "done"}
 
-# Each test: what it expects, the prompt, the script. One run has them all, since a start costs more than a test.
+# Each test: what it expects, the prompt, the script. One run has them all: it is the start that costs.
 CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
     "tool call": (
         {"expect": [CALLED, SAYS_DONE]},
@@ -148,7 +148,8 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
             bash("git log --format=%H%n%an%n%s && git status --short && env && id && hostname && date +%Z"),
             bash("echo new > new.txt; echo more >> a.csv; rm b.csv; mkdir -p ign && echo x > ign/x"),
             bash(
-                "find / -xdev \\( -name tests.json -o -name r.md -o -name rehearsal.json \\) 2>/dev/null; echo searched"
+                "find / -xdev \\( -name tests.json -o -name r.md -o -name rehearsal.json \\) 2>/dev/null; "
+                "echo searched"
             ),
             text("done"),
         ],
