@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +104,14 @@ def plan(
     return tuple(planned)
 
 
-def jobs(planned: Iterable[PlannedTest], run: RunDirectory, settings: Settings) -> list[TrialJob]:
-    """One job a trial; the first trial of every test comes before the second of any."""
+def jobs(
+    planned: Iterable[PlannedTest], run: RunDirectory, settings: Settings, skip: Collection[str] = ()
+) -> list[TrialJob]:
+    """One job a trial; the first trial of every test comes before the second of any.
+
+    Args:
+        skip: Ids of trials that need not run.
+    """
     found = [
         (
             index,
@@ -125,6 +131,7 @@ def jobs(planned: Iterable[PlannedTest], run: RunDirectory, settings: Settings) 
         for one in planned
         if not one.checked.broken
         for index, trial in enumerate(one.trial_ids())
+        if trial not in skip
     ]
     return [job for _, job in sorted(found, key=lambda pair: pair[0])]  # stable: tests keep their order
 

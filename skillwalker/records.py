@@ -58,7 +58,7 @@ test_object.__test__ = False  # type: ignore[attr-defined]
 
 
 def trial_object(trial: TrialResult) -> dict[str, Any]:
-    """One trial without its verdicts: the content of `trial.json`."""
+    """One trial without its verdicts."""
     usage = trial.usage
     return {
         "id": trial.id,
@@ -94,6 +94,11 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
         ],
         "notes": list(trial.notes),
     }
+
+
+def trial_file(eval_name: str, test_name: str, trial: TrialResult) -> dict[str, Any]:
+    """The content of `trial.json`: the trial, and whose it is."""
+    return {"eval": eval_name, "test": test_name, **trial_object(trial)}
 
 
 def verdict_object(one: Judged) -> dict[str, Any]:

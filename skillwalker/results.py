@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil, floor
 
-from attrs import field, frozen
+from attrs import frozen
 
 from skillwalker.expectations.base import Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -105,7 +105,6 @@ class RunResult:
     image: str | None = None
     allow_unmeasured: int = 0
     interrupted: bool = False
-    notes: tuple[str, ...] = field(default=())
 
     def count(self, outcome: Outcome) -> int:
         return sum(test.outcome is outcome for test in self.tests)

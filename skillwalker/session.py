@@ -7,73 +7,23 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve
 
 from skillwalker import __version__
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.jobs import Listener, Settings
 from skillwalker.judging import is_model
-from skillwalker.outcomes import Outcome
-from skillwalker.plan import PlannedTest, plan
-from skillwalker.records import SCHEMA, load_run, planned_object
-from skillwalker.results import RunResult
-from skillwalker.sandbox.base import Limits
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.plan import jobs as trial_jobs
+from skillwalker.plan import plan
+from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
+from skillwalker.request import Prepared, RunRequest
+from skillwalker.results import RunResult, TrialResult
 from skillwalker.select import Selection
-from skillwalker.store import Store, new_run_id
-
-
-@frozen
-class RunRequest:
-    """What a run was asked to be.
-
-    Attributes:
-        cwd: What paths in `select` are relative to.
-        select: Names, globs and paths; none means all.
-        keyword: An expression over test names, as pytest's `-k`.
-        failed: Only tests that did not pass in the last run.
-        trials, model, judge_model: Beat what the tests say.
-        jobs: Trials at a time; None means what the engine can hold.
-        timeout_seconds: Limit of one trial.
-    """
-
-    root: Path
-    cwd: Path
-    select: tuple[str, ...] = ()
-    keyword: str | None = None
-    failed: bool = False
-    isolated: bool = False
-    rehearse: bool = False
-    trials: int | None = None
-    jobs: int | None = None
-    model: str | None = None
-    judge_model: str | None = None
-    timeout_seconds: float = 600.0
-    background: bool = False
-    allow_unmeasured: int = 0
-    keep: bool = False
-    image: str | None = None
-    limits: Limits = field(factory=Limits)
-
-
-@frozen
-class Prepared:
-    """A request whose tests are found, checked and planned.
-
-    Attributes:
-        notices: What a user should know before the start, a sentence each.
-    """
-
-    request: RunRequest
-    tests: tuple[PlannedTest, ...]
-    notices: tuple[str, ...]
-
-    @property
-    def trials(self) -> int:
-        return sum(test.trials for test in self.tests)
+from skillwalker.store import RunDirectory, Store, new_run_id
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -135,7 +85,7 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
     from skillwalker.gateway.rehearsal import RehearsalResponder
     from skillwalker.gateway.server import Gateway
     from skillwalker.judge_client import import_ahead
-    from skillwalker.runner import run_plan
+    from skillwalker.runner import run_jobs
     from skillwalker.sandbox.docker import DockerSandbox
     from skillwalker.sandbox.engine import connect
     from skillwalker.sandbox.image import ensure_image
@@ -143,12 +93,13 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
     from skillwalker.supervisor import Supervisor
     from skillwalker.worker import Worker, installed
 
-    run_id = new_run_id(datetime.now(UTC))
+    resumed = prepared.resumed
+    run_id = resumed.directory.id if resumed else new_run_id(datetime.now(UTC))
     with ExitStack() as stack:
         if any(test.checked.uses_judge for test in prepared.tests):
             import_ahead()
         client = stack.enter_context(closing(connect()))
-        image = ensure_image(client, ref=request.image, progress=progress)
+        image = ensure_image(client, resumed.image if resumed else request.image, progress=progress)
         sandbox = stack.enter_context(closing(DockerSandbox.open(client, image.id, Owner.current(), run_id)))
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
         settings = Settings(
@@ -159,31 +110,47 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
             judge_model=request.judge_model,
             claude_code_version=image.claude_version,
         )
-        manifest = _manifest(prepared, run_id, sandbox.name, image.id, image.claude_version, jobs)
-        directory = Store(request.root).create(run_id, manifest)
+        if resumed:
+            directory = resumed.directory
+        else:
+            manifest = _manifest(prepared, run_id, sandbox.name, image.id, image.claude_version, jobs)
+            directory = Store(request.root).create(run_id, manifest)
+        _set_aside(prepared, directory)
         gateway = stack.enter_context(Gateway(RehearsalResponder()))
         supervisor = stack.enter_context(Supervisor())
         stack.enter_context(installed(run_id, Worker(sandbox, gateway, supervisor, listener)))
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
-        ran = run_plan(prepared.tests, directory, settings, executor, supervisor)
+        todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
+        ran = run_jobs(todo, executor, supervisor)
     for note in sandbox.notes:
         progress(note)
     if request.keep:
         progress(
             f"the containers are kept as skillwalker-kept-{run_id}-...; `skillwalker prune` removes them"
         )
-    directory.update({"duration_ms": ran.duration_ms, "interrupted": ran.interrupted})
-    return RunResult(
-        run_id=run_id,
-        sandbox=sandbox.name,
-        model_source="rehearsal",
-        tests=ran.tests,
-        duration_ms=ran.duration_ms,
-        claude_code_version=image.claude_version,
-        image=image.id,
-        allow_unmeasured=request.allow_unmeasured,
-        interrupted=ran.interrupted,
-    )
+    before = directory.manifest().get("duration_ms") or 0
+    directory.update({"duration_ms": before + ran.duration_ms, "interrupted": ran.interrupted})
+    return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
+
+
+def _set_aside(prepared: Prepared, directory: RunDirectory) -> None:
+    """Makes room for the trials to come, and tells why those of broken expectation types will not."""
+    for planned in prepared.tests:
+        for index, trial in enumerate(planned.trial_ids()):
+            if trial in prepared.finished:
+                continue
+            directory.set_aside(trial)
+            if planned.checked.broken:
+                result = TrialResult(
+                    id=trial,
+                    index=index + 1,
+                    outcome=Outcome.UNMEASURED,
+                    reason=Reason.EXPECTATION_ERROR,
+                    message="; ".join(planned.checked.broken),
+                )
+                directory.finish_trial(
+                    trial, trial_file(planned.checked.eval.name, planned.checked.test.name, result)
+                )
 
 
 def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:

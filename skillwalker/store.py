@@ -7,6 +7,7 @@ results.jsonl         a line per verdict
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -84,14 +85,22 @@ class RunDirectory:
         with self._lock, self.results.open("a", encoding="utf-8") as file:
             file.write(data)
 
+    def set_aside(self, trial_id: str) -> None:
+        """Keeps what an earlier attempt at a trial left, as `{trial_id}.old-N`."""
+        path = self.path / "trials" / trial_id
+        if path.exists():
+            kept = (path.with_name(f"{trial_id}.old-{number}") for number in itertools.count(1))
+            path.rename(next(name for name in kept if not name.exists()))
+
     def finish_trial(self, trial_id: str, data: Mapping[str, Any]) -> None:
         """Writes `trial.json`, by which a trial counts as finished."""
         write_json(self.trial(trial_id) / "trial.json", data)
 
     def trials(self) -> Iterator[dict[str, Any]]:
-        """Every finished trial, in order of its id."""
+        """Every finished trial, in order of its id; not the attempts that were set aside."""
         for path in sorted(self.path.glob("trials/*/trial.json")):
-            yield _read_object(path)
+            if ".old-" not in path.parent.name:
+                yield _read_object(path)
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Every line of `results.jsonl`; a line that a crash cut in half is passed over."""

@@ -26,7 +26,7 @@ from skillwalker.judge_client import AnthropicJudge
 from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.progress import Progress
-from skillwalker.records import trial_object, verdict_object
+from skillwalker.records import trial_file, verdict_object
 from skillwalker.results import Judged, TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
@@ -76,8 +76,7 @@ def execute(job: TrialJob) -> TrialResult:
     job.run.add_verdicts(
         [{"trial": job.id, "position": one.position, **verdict_object(one)} for one in result.judged]
     )
-    named = {"eval": job.checked.eval.name, "test": job.checked.test.name}
-    job.run.finish_trial(job.id, {**named, **trial_object(result)})
+    job.run.finish_trial(job.id, trial_file(job.checked.eval.name, job.checked.test.name, result))
     worker.listener.ended(job.checked, result)
     return result
 

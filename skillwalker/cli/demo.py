@@ -27,7 +27,7 @@ def demo(
     from skillwalker.cli.running import carry_out
     from skillwalker.errors import ConfigurationError
     from skillwalker.packaged import packaged
-    from skillwalker.session import RunRequest
+    from skillwalker.request import RunRequest
 
     if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise ConfigurationError([f"--into {into} is there already; name a new directory"])

@@ -44,6 +44,12 @@ def run(
         typer.Option("--background", help="Let agents and commands run in the background, as for users."),
     ] = False,
     output: Output = Format.CONSOLE,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Go on with a run that was cut short; its own plan and options hold."
+        ),
+    ] = None,
     allow_unmeasured: Annotated[
         int, typer.Option(min=0, metavar="N", help="So many unmeasured tests are no reason for exit code 6.")
     ] = 0,
@@ -55,7 +61,7 @@ def run(
 ) -> None:
     """Run evals: one sandbox per trial, a verdict per expectation."""
     from skillwalker.cli.running import carry_out
-    from skillwalker.session import RunRequest
+    from skillwalker.request import RunRequest
 
     known = globals_of(context)
     request = RunRequest(
@@ -76,4 +82,4 @@ def run(
         keep=keep,
         image=image,
     )
-    raise typer.Exit(carry_out(request, output, dry_run=dry_run))
+    raise typer.Exit(carry_out(request, output, dry_run=dry_run, resume=resume))

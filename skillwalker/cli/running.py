@@ -12,17 +12,28 @@ from skillwalker.cli.options import Format
 from skillwalker.records import run_object
 from skillwalker.reports.console import Paint, banner, plain, run_report
 from skillwalker.reports.live import LiveProgress, PlainProgress
-from skillwalker.session import Prepared, RunRequest, prepare, require_startable
+from skillwalker.request import Prepared, RunRequest
+from skillwalker.resume import prepare_resumed
+from skillwalker.session import prepare, require_startable
 from skillwalker.session import run as run_session
 
 
-def carry_out(request: RunRequest, output: Format, *, dry_run: bool = False, stored: bool = True) -> int:
+def carry_out(
+    request: RunRequest,
+    output: Format,
+    *,
+    dry_run: bool = False,
+    resume: str | None = None,
+    stored: bool = True,
+) -> int:
     """Prepares, runs and reports; returns the exit code.
 
     Args:
+        resume: The stored run to go on with.
         stored: Whether the run will still be there for `skillwalker show`.
     """
-    prepared = prepare(request)
+    prepared = prepare(request) if resume is None else prepare_resumed(request, resume)
+    request = prepared.request
     if dry_run:
         typer.echo(_plan_as_json(prepared) if output is Format.JSON else _plan_as_text(prepared))
         return 0

@@ -1,0 +1,99 @@
+"""Goes on with a run that was cut short: its own plan and options, and nothing finished is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from skillwalker.checks import check
+from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.outcomes import Outcome
+from skillwalker.plan import PlannedTest, plan
+from skillwalker.records import load_run
+from skillwalker.request import Prepared, Resumed, RunRequest
+from skillwalker.results import RunResult
+from skillwalker.sandbox.base import Limits
+from skillwalker.select import Selection
+from skillwalker.store import Store
+
+KEPT = ("root", "cwd", "jobs", "timeout_seconds", "allow_unmeasured")
+"""What the new call may say; all else comes from the run."""
+
+
+def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
+    """As `prepare`, for the trials of a stored run that were not measured.
+
+    Raises:
+        ConfigurationError: there is no such run, nothing is left to do, the call says something else than the
+            run, or what a trial depends on has changed since.
+    """
+    directory = Store(request.root).find(reference)
+    run = load_run(directory)
+    manifest = directory.manifest()
+    same = _as_before(request, manifest["options"])
+    finished = frozenset(
+        trial.id for test in run.tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
+    )
+    left = {(test.eval, test.name) for test in run.tests if len(_measured(test.trials)) < test.planned}
+    if not left:
+        raise ConfigurationError([f"run {run.run_id} has no trial left: every one was measured"])
+    planned, notices = _plan(same, run, left)
+    if problems := list(_changed(planned, manifest["tests"])):
+        raise ConfigurationError(problems)
+    return Prepared(same, planned, notices, Resumed(directory, finished, run.image))
+
+
+def _as_before(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+    """The request of the stored run with what the new call may change."""
+    stored = {name: value for name, value in options.items() if name not in KEPT}
+    stored["select"] = tuple(stored["select"])
+    stored["limits"] = Limits(**stored["limits"])
+    before = evolve(request, **stored)
+    # A flag that is off or an option that was not given says nothing.
+    said = [name for name in stored if getattr(request, name) and getattr(request, name) != stored[name]]
+    if said:
+        names = ", ".join("--" + name.replace("_", "-") for name in said)
+        raise ConfigurationError(
+            [f"--resume takes its options from the run; {names} cannot be changed, start a new run"]
+        )
+    return before
+
+
+def _plan(
+    request: RunRequest, run: RunResult, left: set[tuple[str, str]]
+) -> tuple[tuple[PlannedTest, ...], tuple[str, ...]]:
+    evals = tuple(dict.fromkeys(test.eval for test in run.tests if (test.eval, test.name) in left))
+    checked, notes = check(Selection(request.cwd, evals), request.root)
+    if checked.problems:
+        raise ConfigurationError(checked.problems)
+    tests = [one for one in checked.tests if (one.eval.name, one.test.name) in left]
+    gone = left - {(one.eval.name, one.test.name) for one in tests}
+    if gone:
+        raise ConfigurationError(
+            [
+                f"{eval_name}::{name} is in the run and no longer in its eval"
+                for eval_name, name in sorted(gone)
+            ]
+        )
+    return plan(tests, model=request.model, trials=request.trials), (*notes, *checked.notices)
+
+
+def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]) -> Iterable[Problem]:
+    before = {(test["eval"], test["name"]): test for test in stored}
+    for one in planned:
+        eval_name, name = one.checked.eval.name, one.checked.test.name
+        then = before[eval_name, name]
+        now = {**one.inputs(), "model": one.model, "trials": one.trials}
+        was = {**then["inputs"], "model": then["model"], "trials": then["planned"]}
+        differing = [key for key, value in now.items() if was.get(key) != value]
+        if differing:
+            yield Problem(
+                f"{eval_name}::{name} has changed since the run began ({', '.join(differing)}); "
+                "start a new run"
+            )
+
+
+def _measured(trials: Iterable[Any]) -> list[Any]:
+    return [trial for trial in trials if trial.outcome is not Outcome.UNMEASURED]
