@@ -1,0 +1,54 @@
+"""docs/sandbox.md tells what the code does, down to its numbers and names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from skillwalker.outcomes import Reason
+from skillwalker.sandbox import start_script
+from skillwalker.sandbox.base import Limits
+from skillwalker.sandbox.building import MIRRORS, PROXIES
+from skillwalker.sandbox.certificates import VARIABLES
+from skillwalker.sandbox.image import sandbox_dockerfile
+from skillwalker.sandbox.owner import CREATED, KEPT, OWNER, RUN
+from skillwalker.session import RunRequest
+from skillwalker.supervisor import STALL_SECONDS
+
+TOP = Path(__file__).parent.parent
+PAGE = (TOP / "docs" / "sandbox.md").read_text("utf-8")
+
+
+def test_versions_are_those_that_the_dockerfile_pins() -> None:
+    pinned = dict(re.findall(r"^ARG (\w+)_VERSION=(\S+)$", sandbox_dockerfile().decode(), re.MULTILINE))
+    assert pinned.keys() == {"CLAUDE", "NPM", "UV"}
+    assert f"Claude Code {pinned['CLAUDE']} in" in PAGE
+    assert f"npm {pinned['NPM']} and uv {pinned['UV']}," in PAGE
+
+
+def test_limits_are_those_of_a_trial() -> None:
+    limits = Limits()
+    rows = {
+        f"| {RunRequest(root=TOP, cwd=TOP).timeout_seconds:.0f} seconds;": Reason.TIMEOUT,
+        f"| {STALL_SECONDS:.0f} seconds |": Reason.STALLED,
+        f"no swap | {limits.memory_mib / 1024:g} GiB |": Reason.OUT_OF_MEMORY,
+        f"work directory | {limits.workspace_mib / 1024:g} GiB |": Reason.DISK_LIMIT,
+        f"file | {limits.file_mib / 1024:g} GiB |": "fails",
+        f"threads | {limits.pids} |": "fails",
+    }
+    for numbers, beyond in rows.items():
+        assert re.search(f"^.*{re.escape(numbers)}.*{beyond}", PAGE, re.MULTILINE), numbers
+    assert limits.cpus is None
+
+
+def test_variables_and_labels_are_those_that_are_read_and_set() -> None:
+    script = (TOP / "skillwalker" / "data" / "make-base.sh").read_text("utf-8")
+    ours = {"SKILLWALKER_CA_FILE", *MIRRORS, *re.findall(r"\$\{(SKILLWALKER_\w+):-", script)}
+    assert set(re.findall(r"SKILLWALKER_\w+", PAGE)) == ours
+    for name in (*PROXIES, *VARIABLES, OWNER, RUN, CREATED, start_script.HOME, start_script.WORKSPACE):
+        assert f"`{name}`" in PAGE, name
+    assert f"name={KEPT.removesuffix('-')}" in PAGE
+
+
+def test_what_is_not_there_is_not_promised() -> None:
+    assert not re.search(r"--(record|replay|resume|memory|cpus|network|allow)\b|skillwalker\.toml", PAGE)
