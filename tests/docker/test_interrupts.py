@@ -1,0 +1,136 @@
+"""Runs that are cut short: what was measured is kept, nothing is left behind, and they can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from roots import an_eval, plugin, text, write
+
+SAYS = {"result-contains": "done"}
+SLOW = {"content": "done", "delay_seconds": 6}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plugin(tmp_path)
+    tests = [{"name": name, "expect": [SAYS]} for name in ("fast", "slow", "slower")]
+    an_eval(tmp_path, tests, script={"fast": [text("done")], "slow": [SLOW], "slower": [SLOW]})
+    return tmp_path
+
+
+def start(root: Path, image: str, *more: str) -> subprocess.Popen[str]:
+    program = str(Path(sys.executable).with_name("skillwalker"))
+    options = ["run", "--isolated", "--rehearse", "--image", image, "--jobs", "1", "--format", "json", *more]
+    return subprocess.Popen(
+        [program, "--root", str(root), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finished(root: Path) -> list[Path]:
+    return sorted(root.glob(".skillwalker/runs/*/trials/*/trial.json"))
+
+
+def wait_for(root: Path, count: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while len(finished(root)) < count and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(finished(root)) >= count
+
+
+def ours(docker_client, run_id: str) -> list[str]:
+    label = {"label": f"skillwalker.run={run_id}"}
+    containers = [one.name for one in docker_client.containers.list(all=True, filters=label)]
+    volumes = [one.name for one in docker_client.volumes.list(filters=label)]
+    return [*containers, *(name for name in volumes if not name.startswith("skillwalker-content-"))]
+
+
+def run_id(root: Path) -> str:
+    return next((root / ".skillwalker" / "runs").iterdir()).name
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_reports_what_it_measured_and_leaves_nothing(
+    root, sandbox_image, docker_client, number
+):
+    process = start(root, sandbox_image)
+    wait_for(root, 1, process)
+    time.sleep(2)  # the second trial is at work
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+
+    data = json.loads(out)
+    assert process.returncode == 2, err
+    assert [test["outcome"] for test in data["tests"]] == ["passed", "unmeasured", "unmeasured"]
+    assert [trial["reason"] for trial in data["tests"][1]["trials"]] == ["interrupted"]
+    assert data["tests"][2]["trials"] == []
+    assert data["interrupted"] is True
+    assert ours(docker_client, data["run_id"]) == []
+
+
+def test_a_second_interrupt_ends_at_once(root, sandbox_image, docker_client):
+    process = start(root, sandbox_image)
+    wait_for(root, 1, process)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    process.communicate(timeout=60)
+
+    assert process.returncode == 2
+    assert time.monotonic() - started < 20
+    assert ours(docker_client, run_id(root)) == []
+
+
+def test_a_killed_run_is_cleaned_up_by_the_next_start_and_can_go_on(root, sandbox_image, docker_client):
+    process = start(root, sandbox_image)
+    wait_for(root, 1, process)
+    time.sleep(2)
+    process.kill()
+    process.communicate()
+    [first] = finished(root)
+    before = first.stat().st_mtime_ns
+    identity = run_id(root)
+
+    changed = write(root / "evals" / "csv" / "prompts" / "p1.md", "Something else.")
+    refused = start(root, sandbox_image, "--resume", "last")
+    out, _ = refused.communicate(timeout=60)
+    assert refused.returncode == 4
+    assert "csv::slow has changed since the run began (prompt)" in json.loads(out)["problems"][0]["message"]
+    write(changed, "Please do the task.")
+
+    resumed = start(root, sandbox_image, "--resume", "last")
+    out, err = resumed.communicate(timeout=120)
+
+    data = json.loads(out)
+    assert resumed.returncode == 0, err
+    assert data["run_id"] == identity
+    assert [test["outcome"] for test in data["tests"]] == ["passed"] * 3
+    assert first.stat().st_mtime_ns == before  # nothing finished is run again
+    kept = [path.name for path in first.parent.parent.iterdir() if ".old-" in path.name]
+    assert len(kept) == 1  # the attempt that was cut short is not lost
+    assert ours(docker_client, identity) == []
+
+    again = start(root, sandbox_image, "--resume", identity)
+    out, _ = again.communicate(timeout=60)
+    assert again.returncode == 4
+    assert "no trial left" in json.loads(out)["problems"][0]["message"]
+
+
+def test_a_resumed_run_takes_its_options_from_the_run(root, sandbox_image):
+    process = start(root, sandbox_image)
+    wait_for(root, 1, process)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+
+    refused = start(root, sandbox_image, "--resume", "last", "--trials", "5")
+    out, _ = refused.communicate(timeout=60)
+
+    assert refused.returncode == 4
+    assert "--trials cannot be changed" in json.loads(out)["problems"][0]["message"]
