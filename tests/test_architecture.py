@@ -35,7 +35,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "diagnosis": "diagnosis",
     },
     {"results": "results store records jobs plan"},
-    {"running": "supervisor worker runner session", "reports": "reports"},
+    {"running": "request resume supervisor worker runner session", "reports": "reports"},
     {"command line": "cli"},
 )
 
@@ -135,13 +135,11 @@ def graph() -> dict[str, set[str]]:
 def place(module: str) -> tuple[int, str]:
     """Number of its layer and name of its group."""
     own = module.removeprefix("skillwalker.").partition(".")[0]
-    [found] = [
-        (number, group)
-        for number, groups in enumerate(LAYERS)
-        for group, members in groups.items()
-        if own in members.split()
-    ]
-    return found
+    for number, groups in enumerate(LAYERS):
+        for group, members in groups.items():
+            if own in members.split():
+                return number, group
+    pytest.fail(f"{module} has no place in LAYERS of this test: give it one")
 
 
 def evaluated_at_import(tree: ast.AST) -> Iterator[ast.AST]:

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 from skillwalker.outcomes import Reason
+from skillwalker.request import RunRequest
 from skillwalker.sandbox import start_script
 from skillwalker.sandbox.base import Limits
 from skillwalker.sandbox.building import MIRRORS, PROXIES
 from skillwalker.sandbox.certificates import VARIABLES
 from skillwalker.sandbox.image import sandbox_dockerfile
 from skillwalker.sandbox.owner import CREATED, KEPT, OWNER, RUN
-from skillwalker.session import RunRequest
 from skillwalker.supervisor import STALL_SECONDS
 
 TOP = Path(__file__).parent.parent
@@ -51,4 +51,4 @@ def test_variables_and_labels_are_those_that_are_read_and_set() -> None:
 
 
 def test_what_is_not_there_is_not_promised() -> None:
-    assert not re.search(r"--(record|replay|resume|memory|cpus|network|allow)\b|skillwalker\.toml", PAGE)
+    assert not re.search(r"--(record|replay|memory|cpus|network|allow)\b|skillwalker\.toml", PAGE)
