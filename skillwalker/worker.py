@@ -265,4 +265,4 @@ def _must_list(job: TrialJob) -> MustList | None:
 
 
 def _plugin_paths(job: TrialJob, sandbox: Sandbox) -> list[str]:
-    return [sandbox.plugin_path(index, name) for index, (name, _) in enumerate(job.plugins)]
+    return [sandbox.plugin_path(job.id, index, name) for index, (name, _) in enumerate(job.plugins)]

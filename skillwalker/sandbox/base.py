@@ -40,7 +40,7 @@ class SandboxRequest:
         environment: Everything the process finds in its environment beside what the sandbox itself sets
             (HOME, PATH, the address of the gateway).
         line: The one line for standard input, ending with a newline.
-        plugins: The trees to mount read-only; the n-th at `Sandbox.plugin_path(n, name)`.
+        plugins: The trees to mount read-only; the n-th at `Sandbox.plugin_path(trial_id, n, name)`.
         scaffold: Copied to the work directory and committed to a fresh git repository; None leaves it empty.
     """
 
@@ -67,11 +67,12 @@ class Exit:
 
     Attributes:
         code: The exit code; None where it could not be read.
-        out_of_memory: Whether the memory limit killed the process or one of its children.
+        out_of_memory: Whether the memory limit killed the process or one of its children; None where the
+            sandbox cannot tell.
     """
 
     code: int | None
-    out_of_memory: bool = False
+    out_of_memory: bool | None = False
 
 
 class Connector(Protocol):
@@ -122,8 +123,8 @@ class Sandbox(Protocol):
     def image(self) -> str | None:
         """Id of the image (`sha256:...`), or None."""
 
-    def plugin_path(self, index: int, name: str) -> str:
-        """Where the plugin directory `name` will stand inside."""
+    def plugin_path(self, trial_id: str, index: int, name: str) -> str:
+        """Where the plugin directory `name` will stand, as that trial's processes see it."""
 
     def default_jobs(self, memory_mib: int) -> int:
         """max(1, min(CPUs, memory / memory_mib)) of the machine that runs the trials."""

@@ -62,7 +62,7 @@ class DockerSandbox:
     def image(self) -> str | None:
         return self._image
 
-    def plugin_path(self, index: int, name: str) -> str:
+    def plugin_path(self, trial_id: str, index: int, name: str) -> str:
         return f"/plugins/{index}/{name}"
 
     def default_jobs(self, memory_mib: int) -> int:

@@ -74,7 +74,7 @@ def test_a_large_request_passes(lab: Lab) -> None:
 def test_plugins_are_where_they_are_said_to_be_and_read_only(lab: Lab) -> None:
     first = Tree.of_files({"skills/a/SKILL.md": b"A"})
     second = Tree.of_files({"run.sh": b"#!/bin/sh\necho ran"}, executable=["run.sh"])
-    paths = [lab.sandbox.plugin_path(0, "acme"), lab.sandbox.plugin_path(1, "other tools")]
+    paths = [lab.sandbox.plugin_path("any", 0, "acme"), lab.sandbox.plugin_path("any", 1, "other tools")]
     result = lab.run(
         f'cat "{paths[0]}/skills/a/SKILL.md"; "{paths[1]}/run.sh"; ls -A "{paths[0]}"; touch "{paths[0]}/x"',
         plugins=[("acme", first), ("other tools", second)],
