@@ -24,6 +24,23 @@ NO_LINE = 98
 READY = b"ready\n"
 """What the script prints before it waits for the prompt; everything after it is the program's."""
 
+COMMIT = f"""
+config=$(mktemp) || exit 1
+printf '[safe]\n\tdirectory = *\n' >"$config"
+(
+  export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$config"
+  export GIT_AUTHOR_NAME=Skillwalker GIT_AUTHOR_EMAIL=scaffold@skillwalker.invalid
+  export GIT_COMMITTER_NAME=Skillwalker GIT_COMMITTER_EMAIL=scaffold@skillwalker.invalid
+  export GIT_AUTHOR_DATE="@{MTIME} +0000" GIT_COMMITTER_DATE="@{MTIME} +0000"
+  git init -q -b main --template= &&
+  git -c core.autocrlf=false add -A &&
+  git -c gc.auto=0 -c maintenance.auto=false commit -q --allow-empty --no-verify -m "Scaffold"
+) >&2 || exit 1
+rm -f "$config"
+""".strip()
+"""Commits what is in the current directory to a fresh repository, for `sh`; the same content gives the same hash
+everywhere. Nobody's configuration of git has a say."""
+
 # Arguments: the number of mounts to check, their paths, the scaffold's path or nothing, the command.
 # `exec`, so that the command is process 1: it gets the signals, and everything else ends with it.
 SCRIPT = f"""
@@ -37,18 +54,7 @@ scaffold=$1; shift
 if [ -n "$scaffold" ]; then
   # Not "$scaffold/.": the times of the work directory itself are not the trial's user to set.
   find "$scaffold" -mindepth 1 -maxdepth 1 -exec cp -a -t {WORKSPACE} {{}} + || exit 1
-  config=$(mktemp) || exit 1
-  printf '[safe]\n\tdirectory = *\n' >"$config"
-  (
-    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$config"
-    export GIT_AUTHOR_NAME=Skillwalker GIT_AUTHOR_EMAIL=scaffold@skillwalker.invalid
-    export GIT_COMMITTER_NAME=Skillwalker GIT_COMMITTER_EMAIL=scaffold@skillwalker.invalid
-    export GIT_AUTHOR_DATE="@{MTIME} +0000" GIT_COMMITTER_DATE="@{MTIME} +0000"
-    git init -q -b main --template= &&
-    git -c core.autocrlf=false add -A &&
-    git -c gc.auto=0 -c maintenance.auto=false commit -q --allow-empty --no-verify -m "Scaffold"
-  ) >&2 || exit 1
-  rm -f "$config"
+  {COMMIT}
 fi
 printf '{READY.decode().strip()}\\n'
 line=$(mktemp) || exit 1
