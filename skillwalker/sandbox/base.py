@@ -72,7 +72,7 @@ class Exit:
     """
 
     code: int | None
-    out_of_memory: bool | None = False
+    out_of_memory: bool | None = None
 
 
 class Connector(Protocol):

@@ -38,8 +38,8 @@ printf '[safe]\n\tdirectory = *\n' >"$config"
 ) >&2 || exit 1
 rm -f "$config"
 """.strip()
-"""Commits what is in the current directory to a fresh repository, for `sh`; the same content gives the same hash
-everywhere. Nobody's configuration of git has a say."""
+"""For `sh`: commits what is in the current directory to a fresh repository. The same content gives the same
+hash everywhere; nobody's configuration of git has a say."""
 
 # Arguments: the number of mounts to check, their paths, the scaffold's path or nothing, the command.
 # `exec`, so that the command is process 1: it gets the signals, and everything else ends with it.
