@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from skillwalker.evals import Test, TestType
@@ -16,6 +17,20 @@ a trial after about ten seconds instead of the default's three minutes."""
 
 PLACEHOLDER_KEY = "no-key-in-the-sandbox"
 """Claude Code asks nothing without a key. This is none; the gateway knows who asks by the connection."""
+
+FLAGS = (
+    "--print",
+    "--verbose",
+    "--input-format",
+    "--output-format",
+    "--replay-user-messages",
+    "--dangerously-skip-permissions",
+    "--no-session-persistence",
+    "--setting-sources",
+    "--model",
+    "--plugin-dir",
+)
+"""What a version must have to run trials; each stands in `claude --help`."""
 
 _FORWARDS_SUBAGENT_TEXT = (2, 1, 332)
 """First version known to have --forward-subagent-text; 2.1.197 exits with an error on it."""
@@ -84,6 +99,18 @@ def prompt_line(text: str) -> bytes:
     """The prompt as one line of stream-json; pure ASCII, so that no shell or terminal can break it."""
     message = {"type": "user", "message": {"role": "user", "content": text}}
     return json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n"
+
+
+def parse_version(text: str) -> str | None:
+    """The version in what `claude --version` prints; None where the program is something else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)+)\S* \(Claude Code\)\s*", text)
+    return match[1] if match else None
+
+
+def missing_flags(help_text: str) -> list[str]:
+    """Those of `FLAGS` that a version does not know, by what `claude --help` prints."""
+    known = set(re.findall(r"(?<![\w-])--[a-z-]+", help_text))
+    return [flag for flag in FLAGS if flag not in known]
 
 
 def _as_tuple(version: str | None) -> tuple[int, ...]:

@@ -21,8 +21,10 @@ class RunRequest:
         keyword: An expression over test names, as pytest's `-k`.
         failed: Only tests that did not pass in the last run.
         trials, model, judge_model: Beat what the tests say.
-        jobs: Trials at a time; None means what the engine can hold.
+        jobs: Trials at a time; None means what the engine or this machine can hold.
         timeout_seconds: Limit of one trial.
+        claude: Path or name of the Claude Code that runs trials on this machine; None means the one on PATH.
+        permitted: Whether the user agrees that it does so with permissions skipped.
     """
 
     root: Path
@@ -41,6 +43,8 @@ class RunRequest:
     allow_unmeasured: int = 0
     keep: bool = False
     image: str | None = None
+    claude: str | None = None
+    permitted: bool = False
     limits: Limits = field(factory=Limits)
 
 
@@ -51,11 +55,13 @@ class Resumed:
     Attributes:
         finished: Ids of the trials that were measured.
         image: What the first attempt ran in; the rest has to run in the same.
+        claude_code_version: Likewise.
     """
 
     directory: RunDirectory
     finished: frozenset[str]
     image: str | None
+    claude_code_version: str | None
 
 
 @frozen

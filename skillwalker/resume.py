@@ -18,7 +18,7 @@ from skillwalker.sandbox.base import Limits
 from skillwalker.select import Selection
 from skillwalker.store import Store
 
-KEPT = ("root", "cwd", "jobs", "timeout_seconds", "allow_unmeasured")
+KEPT = ("root", "cwd", "jobs", "timeout_seconds", "allow_unmeasured", "permitted")
 """What the new call may say; all else comes from the run."""
 
 
@@ -42,7 +42,7 @@ def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
     planned, notices = _plan(same, run, left)
     if problems := list(_changed(planned, manifest["tests"])):
         raise ConfigurationError(problems)
-    return Prepared(same, planned, notices, Resumed(directory, finished, run.image))
+    return Prepared(same, planned, notices, Resumed(directory, finished, run.image, run.claude_code_version))
 
 
 def _as_before(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,12 +17,15 @@ from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.jobs import Listener, Settings
 from skillwalker.judging import is_model
+from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import jobs as trial_jobs
 from skillwalker.plan import plan
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.results import RunResult, TrialResult
+from skillwalker.sandbox.base import Sandbox
+from skillwalker.sandbox.local import find_program
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory, Store, new_run_id
 
@@ -53,11 +57,7 @@ def require_startable(request: RunRequest) -> None:
     Raises:
         ConfigurationError
     """
-    problems = []
-    if not request.isolated:
-        problems.append(
-            Problem("this version runs trials in Docker containers only; add --isolated to the command")
-        )
+    problems = _sandbox_problems(request)
     if not request.rehearse:
         problems.append(
             Problem(
@@ -76,20 +76,16 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
         progress: Is told what happens before the first trial, in words.
 
     Raises:
-        CannotStartError: no engine, or no usable image.
+        CannotStartError: no engine, no usable image, or no usable Claude Code.
         ConfigurationError: see `require_startable`.
     """
     request = prepared.request
     require_startable(request)
-    # From here on it costs: these import Docker's SDK and an HTTP server.
+    # From here on it costs: these import an HTTP server.
     from skillwalker.gateway.rehearsal import RehearsalResponder
     from skillwalker.gateway.server import Gateway
     from skillwalker.judge_client import import_ahead
     from skillwalker.runner import run_jobs
-    from skillwalker.sandbox.docker import DockerSandbox
-    from skillwalker.sandbox.engine import connect
-    from skillwalker.sandbox.image import ensure_image
-    from skillwalker.sandbox.owner import Owner
     from skillwalker.supervisor import Supervisor
     from skillwalker.worker import Worker, installed
 
@@ -98,9 +94,7 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
     with ExitStack() as stack:
         if any(test.checked.uses_judge for test in prepared.tests):
             import_ahead()
-        client = stack.enter_context(closing(connect()))
-        image = ensure_image(client, resumed.image if resumed else request.image, progress=progress)
-        sandbox = stack.enter_context(closing(DockerSandbox.open(client, image.id, Owner.current(), run_id)))
+        sandbox, version = stack.enter_context(opened(prepared, run_id, progress))
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
         settings = Settings(
             timeout_seconds=request.timeout_seconds,
@@ -108,12 +102,12 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
             background=request.background,
             keep=request.keep,
             judge_model=request.judge_model,
-            claude_code_version=image.claude_version,
+            claude_code_version=version,
         )
         if resumed:
             directory = resumed.directory
         else:
-            manifest = _manifest(prepared, run_id, sandbox.name, image.id, image.claude_version, jobs)
+            manifest = _manifest(prepared, run_id, sandbox, version, jobs)
             directory = Store(request.root).create(run_id, manifest)
         _set_aside(prepared, directory)
         gateway = stack.enter_context(Gateway(RehearsalResponder()))
@@ -124,10 +118,6 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
         ran = run_jobs(todo, executor, supervisor)
     for note in sandbox.notes:
         progress(note)
-    if request.keep:
-        progress(
-            f"the containers are kept as skillwalker-kept-{run_id}-...; `skillwalker prune` removes them"
-        )
     before = directory.manifest().get("duration_ms") or 0
     directory.update({"duration_ms": before + ran.duration_ms, "interrupted": ran.interrupted})
     return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
@@ -153,6 +143,26 @@ def _set_aside(prepared: Prepared, directory: RunDirectory) -> None:
                 )
 
 
+def _sandbox_problems(request: RunRequest) -> list[Problem]:
+    if request.isolated:
+        if request.claude:
+            return [Problem("--claude is for runs on this machine; with --isolated the image has its own")]
+        return []
+    problems = []
+    if sys.platform == "win32":
+        problems.append(Problem("trials on this machine need Linux or macOS; add --isolated to the command"))
+    elif find_program(request.claude) is None:
+        what = f"--claude {request.claude} is no program" if request.claude else "there is no claude on PATH"
+        problems.append(
+            Problem(f"{what}: install Claude Code, name it with --claude PATH, or add --isolated")
+        )
+    if request.image:
+        problems.append(Problem("--image is for runs in containers; add --isolated to the command"))
+    if not request.permitted:
+        problems.append(Problem(f"{PERMISSION}; add --yes to agree, or --isolated to run in containers"))
+    return problems
+
+
 def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:
     """The (eval, test) pairs that did not pass in the last run; None where nobody asked."""
     if not request.failed:
@@ -162,19 +172,19 @@ def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:
 
 
 def _manifest(
-    prepared: Prepared, run_id: str, sandbox: str, image: str, claude_code_version: str | None, jobs: int
+    prepared: Prepared, run_id: str, sandbox: Sandbox, claude_code_version: str | None, jobs: int
 ) -> dict[str, Any]:
     request = prepared.request
-    options = asdict(request, filter=lambda attribute, _: attribute.name not in ("root", "cwd"))
+    options = asdict(request, filter=lambda attribute, _: attribute.name not in ("root", "cwd", "permitted"))
     return {
         "schema": SCHEMA,
         "run_id": run_id,
         "skillwalker": __version__,
         "python": platform.python_version(),
-        "sandbox": sandbox,
+        "sandbox": sandbox.name,
         "model_source": "rehearsal",
         "claude_code_version": claude_code_version,
-        "image": image,
+        "image": sandbox.image,
         "options": {**options, "jobs": jobs},
         "tests": [{**planned_object(test.result(())), "inputs": test.inputs()} for test in prepared.tests],
     }

@@ -35,7 +35,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "diagnosis": "diagnosis",
     },
     {"results": "results store records jobs plan"},
-    {"running": "request resume supervisor worker runner session", "reports": "reports"},
+    {"running": "request resume opening supervisor worker runner session", "reports": "reports"},
     {"command line": "cli"},
 )
 
@@ -51,8 +51,14 @@ MAY_BE_SLOW = {
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;
-# and what `ps` is started with.
-READS_ENVIRONMENT = {"skillwalker.sandbox.engine", "skillwalker.sandbox.image", "skillwalker.sandbox.owner"}
+# what `ps` is started with; and what trials on this machine are given of it.
+READS_ENVIRONMENT = {
+    "skillwalker.sandbox.engine",
+    "skillwalker.sandbox.image",
+    "skillwalker.sandbox.local",
+    "skillwalker.sandbox.local_guard",
+    "skillwalker.sandbox.owner",
+}
 
 # Each module in a fork of its own, whose parent has loaded only what is quick and almost everybody needs.
 IMPORT_EACH = """
@@ -210,9 +216,10 @@ def test_the_environment_is_read_by_few_and_never_at_import() -> None:
     assert at_import == set()
 
 
-def test_what_runs_inside_a_container_needs_only_python() -> None:
-    needed = imports(MODULES["skillwalker.sandbox.relay_program"])
-    assert {name.partition(".")[0] for name in needed} <= sys.stdlib_module_names
+def test_what_runs_apart_needs_only_python() -> None:
+    for program in ("relay_program", "local_guard"):
+        needed = imports(MODULES[f"skillwalker.sandbox.{program}"])
+        assert {name.partition(".")[0] for name in needed} <= sys.stdlib_module_names
 
 
 def test_the_imports_of_code_are_read() -> None:

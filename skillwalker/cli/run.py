@@ -16,7 +16,10 @@ def run(
     keyword: Keyword = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass in the last run.")] = False,
     isolated: Annotated[
-        bool, typer.Option("--isolated", help="One fresh Docker container per trial, without network.")
+        bool,
+        typer.Option(
+            "--isolated", help="A fresh Docker container per trial, no network; else on this machine."
+        ),
     ] = False,
     trials: Annotated[
         int | None,
@@ -24,9 +27,7 @@ def run(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what the engine can hold]."
-        ),
+        typer.Option("-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what fits]."),
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="Model for all tests: opus, sonnet, haiku or claude-...")
@@ -54,10 +55,18 @@ def run(
         int, typer.Option(min=0, metavar="N", help="So many unmeasured tests are no reason for exit code 6.")
     ] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, start nothing.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the trials' containers for a look.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the trials' containers or directories.")] = False,
     image: Annotated[
         str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
     ] = None,
+    claude: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Claude Code for runs on this machine [default: the one on PATH]."),
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Agree that Claude Code runs with permissions skipped on this machine."),
+    ] = False,
 ) -> None:
     """Run evals: one sandbox per trial, a verdict per expectation."""
     from skillwalker.cli.running import carry_out
@@ -81,5 +90,7 @@ def run(
         allow_unmeasured=allow_unmeasured,
         keep=keep,
         image=image,
+        claude=claude,
+        permitted=yes,
     )
     raise typer.Exit(carry_out(request, output, dry_run=dry_run, resume=resume))

@@ -7,8 +7,10 @@ import os
 import sys
 
 import typer
+from attrs import evolve
 
 from skillwalker.cli.options import Format
+from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
 from skillwalker.reports.console import Paint, banner, plain, run_report
 from skillwalker.reports.live import LiveProgress, PlainProgress
@@ -37,7 +39,9 @@ def carry_out(
     if dry_run:
         typer.echo(_plan_as_json(prepared) if output is Format.JSON else _plan_as_text(prepared))
         return 0
+    request = ask_permission(request)
     require_startable(request)
+    prepared = evolve(prepared, request=request)
     note = banner("rehearsal")
     if note:
         typer.echo(note, err=True)
@@ -53,6 +57,18 @@ def carry_out(
         more = f"skillwalker show {result.run_id}" if stored else None
         typer.echo(run_report(result, paint(sys.stdout.isatty()), more))
     return result.exit_code
+
+
+def ask_permission(request: RunRequest) -> RunRequest:
+    """The request with the user's answer, where one is needed and somebody is there to give it.
+
+    Raises:
+        ConfigurationError: it could not be started whatever the answer.
+    """
+    if request.isolated or request.permitted or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return request
+    require_startable(evolve(request, permitted=True))
+    return evolve(request, permitted=typer.confirm(f"This {PERMISSION}. Go on?", err=True))
 
 
 def paint(terminal: bool) -> Paint:
@@ -86,10 +102,12 @@ def _plan_as_text(prepared: Prepared) -> str:
             f"{len(one.expectations)} expectations; rehearsed {scripted})"
         )
     request = prepared.request
+    own = f"on this machine, with {request.claude or 'the claude on PATH'}"
+    where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
     lines += [
         f"{len(prepared.tests)} tests, {prepared.trials} trials, cost unknown; nothing was started",
         f"root {request.root}; timeout {request.timeout_seconds:g} s; "
-        f"jobs {request.jobs or 'as many as the engine can hold'}; image {request.image or 'our own'}; "
+        f"jobs {request.jobs or 'as many as fit'}; {where}; "
         f"background tasks {'on' if request.background else 'off'}",
     ]
     return "\n".join(lines)

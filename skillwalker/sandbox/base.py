@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO, Literal, Protocol
 
 from attrs import field, frozen, validators
@@ -137,4 +137,8 @@ class Sandbox(Protocol):
         """
 
     def close(self) -> None:
-        """Ends what `open` began; leaves nothing behind."""
+        """Ends what `open` began; leaves nothing behind but what was kept."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """After `close`: what could not be cleaned up, and where what was kept is; a sentence each."""

@@ -26,7 +26,7 @@ class DockerSandbox:
     """Opened for one run; its methods may be called from many threads.
 
     Attributes:
-        notes: What `close` could not clean up, a sentence each; the next start will.
+        notes: What `close` could not clean up (the next start will) and what is kept, a sentence each.
     """
 
     name = "docker"
@@ -84,6 +84,10 @@ class DockerSandbox:
                 self._sweep()
         except SandboxError as error:
             self.notes.append(f"{error}; `skillwalker prune` removes what is left")
+        if self._kept:
+            self.notes.append(
+                f"the containers are kept as {KEPT}{self._run_id}-...; `skillwalker prune` removes them"
+            )
 
     def _start(self, request: SandboxRequest, gateway: Connector, *, again: bool) -> DockerProcess:
         with engine_errors("starting a trial's container"):

@@ -12,19 +12,21 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from skillwalker.errors import SandboxError
-from skillwalker.sandbox.base import Connector, SandboxRequest
+from skillwalker.sandbox.base import Connector, Limits, SandboxRequest
 from skillwalker.sandbox.local_door import Door
 from skillwalker.sandbox.local_files import unpack
 from skillwalker.sandbox.local_places import KEPT, RUNS, clear, make_run_directory, remove
 from skillwalker.sandbox.local_process import LocalProcess
 from skillwalker.sandbox.owner import Owner
 from skillwalker.sandbox.start_script import COMMIT
+from skillwalker.text import safe
 
 PASSED_ON = frozenset(
     {
@@ -43,6 +45,7 @@ PASSED_ON = frozenset(
 
 _GITCONFIG = "[user]\n\tname = Agent\n\temail = agent@skillwalker.invalid\n[init]\n\tdefaultBranch = main\n"
 _GIT_SECONDS = 300.0
+_ASK_SECONDS = 60.0
 _MIB = 1 << 20
 
 
@@ -72,10 +75,16 @@ def make_home(directory: Path) -> None:
     (directory / "home" / ".gitconfig").write_text(_GITCONFIG, "utf-8")
 
 
+class _Nobody:
+    def connect(self) -> socket.socket:
+        raise ConnectionRefusedError("there is no gateway for this process")
+
+
 class LocalSandbox:
     """Opened for one run; its methods may be called from many threads.
 
     Attributes:
+        program: What is executed in it.
         notes: What `close` could not clean up, and where what was kept is, a sentence each.
     """
 
@@ -83,19 +92,19 @@ class LocalSandbox:
     image = None
 
     def __init__(self, program: Path, directory: Path, outer: Mapping[str, str]) -> None:
-        self._program, self._directory, self._outer = program, directory, outer
+        self.program, self._directory, self._outer = program, directory, outer
         self._door = Door()
         self._lock = threading.Lock()  # guards _kept
         self._kept = 0
         self.notes: list[str] = []
 
     @classmethod
-    def open(cls, program: Path, owner: Owner, outer: Mapping[str, str]) -> LocalSandbox:
+    def open(cls, program: Path, owner: Owner, outer: Mapping[str, str] | None = None) -> LocalSandbox:
         """Removes what dead runs of this user left, too.
 
         Args:
             program: Claude Code, or what is executed instead of it.
-            outer: The environment from which a little is passed on.
+            outer: The environment from which a little is passed on; None means this process's.
 
         Raises:
             SandboxError: no directory or no listening socket can be made.
@@ -106,7 +115,7 @@ class LocalSandbox:
         except OSError as error:
             raise SandboxError(f"making a temporary directory: {error}") from error
         try:
-            return cls(program, directory, outer)
+            return cls(program, directory, os.environ if outer is None else outer)
         except OSError as error:
             remove(directory)
             raise SandboxError(f"listening on 127.0.0.1: {error}") from error
@@ -133,7 +142,7 @@ class LocalSandbox:
         try:
             self._prepare(request, process)
             inner = environment(process.directory, self._outer, given)
-            process.start((str(self._program), *request.arguments), inner, request.line)
+            process.start((str(self.program), *request.arguments), inner, request.line)
         except OSError as error:
             process.close()
             raise SandboxError(f"preparing a trial: {error}") from error
@@ -141,6 +150,29 @@ class LocalSandbox:
             process.close()
             raise
         return process
+
+    def ask(self, *arguments: str) -> str:
+        """What the program prints when it is called with `arguments`, far from any gateway.
+
+        Raises:
+            SandboxError: it cannot be started, fails, or does not end.
+        """
+        request = SandboxRequest(" ".join(arguments), arguments, {}, b"", (), None, Limits())
+        process = self.start(request, _Nobody())
+        timer = threading.Timer(_ASK_SECONDS, process.kill)
+        timer.start()
+        try:
+            said = {"stdout": b"", "stderr": b""}
+            for chunk in process.output():
+                said[chunk.stream] += chunk.data
+            code = process.wait().code
+        finally:
+            timer.cancel()
+            process.close()
+        if code:
+            words = safe(said["stderr"].decode("utf-8", "replace").strip(), 500)
+            raise SandboxError(f"{self.program} {request.trial_id} ended with exit code {code}: {words}")
+        return said["stdout"].decode("utf-8", "replace")
 
     def close(self) -> None:
         self._door.close()
@@ -198,9 +230,9 @@ class LocalSandbox:
             remove(directory)  # what fails here is tried again by `close`
 
 
-def find_program(given: str | None, outer: Mapping[str, str]) -> Path | None:
+def find_program(given: str | None) -> Path | None:
     """The `claude` of this machine: `given`, a path or a name, or what PATH has; None where there is none."""
-    found = shutil.which(given or "claude", path=outer.get("PATH", os.defpath))
+    found = shutil.which(given or "claude")
     return Path(found).absolute() if found else None
 
 
