@@ -11,6 +11,8 @@ from attrs import frozen
 
 from skillwalker.cli.main import exit_code
 
+pytest.register_assert_rewrite("sandbox_contract")
+
 
 @frozen
 class Called:
