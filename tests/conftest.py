@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,3 +44,23 @@ def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Called]:
         return Called(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where all temporary directories are made."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    """A program that stands in for Claude Code, see there."""
+    source = (Path(__file__).parent / "data" / "fake_claude.py").read_text("utf-8")
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\n{source}", "utf-8")
+    program.chmod(0o755)
+    return program
