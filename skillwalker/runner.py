@@ -38,15 +38,17 @@ def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Superviso
     The first SIGINT or SIGTERM stops the trials and keeps what was measured; the second kills them at once.
     """
     started = time.monotonic()
+    faults: list[BaseException] = []
     with _interruptible(supervisor) as interrupted:
         pending: set[Future[TrialResult]] = {executor.submit(execute, job) for job in jobs}
         while pending:
             # Woken regularly, since a signal handler runs only between two steps of the main thread.
             done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
+            faults += [error for future in done if (error := future.exception())]
             if interrupted.is_set():
                 pending -= {future for future in pending if future.cancel()}
+    if faults:  # ours; the other trials were not to suffer for it
+        raise faults[0]
     return Ran(round((time.monotonic() - started) * 1000), interrupted.is_set())
 
 

@@ -22,6 +22,7 @@ from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import jobs as trial_jobs
 from skillwalker.plan import plan
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
+from skillwalker.redaction import Redactor
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.results import RunResult, TrialResult
 from skillwalker.sandbox.base import Sandbox
@@ -69,11 +70,17 @@ def require_startable(request: RunRequest) -> None:
         raise ConfigurationError(problems)
 
 
-def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None]) -> RunResult:
+def run(
+    prepared: Prepared,
+    listener: Listener,
+    progress: Callable[[str], None],
+    redactor: Redactor | None = None,
+) -> RunResult:
     """Runs what was prepared and keeps everything below the root's `.skillwalker`.
 
     Args:
         progress: Is told what happens before the first trial, in words.
+        redactor: Knows the secrets that must be in nothing that is kept or shown.
 
     Raises:
         CannotStartError: no engine, no usable image, or no usable Claude Code.
@@ -112,14 +119,17 @@ def run(prepared: Prepared, listener: Listener, progress: Callable[[str], None])
         _set_aside(prepared, directory)
         gateway = stack.enter_context(Gateway(RehearsalResponder()))
         supervisor = stack.enter_context(Supervisor())
-        stack.enter_context(installed(run_id, Worker(sandbox, gateway, supervisor, listener)))
+        stack.enter_context(
+            installed(run_id, Worker(sandbox, gateway, supervisor, listener, redactor or Redactor()))
+        )
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
         todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
         ran = run_jobs(todo, executor, supervisor)
     for note in sandbox.notes:
         progress(note)
-    before = directory.manifest().get("duration_ms") or 0
-    directory.update({"duration_ms": before + ran.duration_ms, "interrupted": ran.interrupted})
+    before = directory.manifest().get("duration_ms") if resumed else 0
+    together = None if before is None else before + ran.duration_ms  # unknown after a crash
+    directory.update({"duration_ms": together, "interrupted": ran.interrupted})
     return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
 
 

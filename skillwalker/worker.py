@@ -6,13 +6,14 @@ by whoever runs here. So a job can be handed to any executor whose workers insta
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from skillwalker import claude_code
 from skillwalker.errors import SandboxError, SkillwalkerError
@@ -24,9 +25,10 @@ from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
 from skillwalker.names import Names
-from skillwalker.outcomes import Reason
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.progress import Progress
 from skillwalker.records import trial_file, verdict_object
+from skillwalker.redaction import RedactedFile, Redactor
 from skillwalker.results import Judged, TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
@@ -47,6 +49,7 @@ class Worker:
     gateway: Gateway
     supervisor: Supervisor
     listener: Listener
+    redactor: Redactor = field(factory=Redactor)
 
 
 _workers: dict[str, Worker] = {}
@@ -72,13 +75,28 @@ def execute(job: TrialJob) -> TrialResult:
     if worker is None:
         raise SkillwalkerError(f"this process has no services for run {job.run.id}")
     worker.listener.started(job.id, job.checked, job.index)
-    result = _execute(job, worker)
-    job.run.add_verdicts(
-        [{"trial": job.id, "position": one.position, **verdict_object(one)} for one in result.judged]
-    )
-    job.run.finish_trial(job.id, trial_file(job.checked.eval.name, job.checked.test.name, result))
+    try:
+        result = _execute(job, worker)
+        _keep(job, worker, result)
+    except OSError as error:  # the disk is full, or the run's directory has gone
+        result = TrialResult(
+            id=job.id,
+            index=job.index,
+            outcome=Outcome.UNMEASURED,
+            reason=Reason.SANDBOX_ERROR,
+            message=f"the trial could not be kept: {error}",
+        )
+        with contextlib.suppress(OSError):  # without trial.json it is a trial that did not finish
+            _keep(job, worker, result)
     worker.listener.ended(job.checked, result)
     return result
+
+
+def _keep(job: TrialJob, worker: Worker, result: TrialResult) -> None:
+    lines = [{"trial": job.id, "position": one.position, **verdict_object(one)} for one in result.judged]
+    trial = trial_file(job.checked.eval.name, job.checked.test.name, result)
+    job.run.add_verdicts(worker.redactor.value(lines))
+    job.run.finish_trial(job.id, worker.redactor.value(trial))
 
 
 @frozen
@@ -116,7 +134,10 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         stderr_tail=observed.stderr_tail,
         must_list=_must_list(job),
     )
-    judged = _judge(job, worker, directory, transcript, health, observed.workspace)
+    workspace = Workspace(observed.workspace, job.scaffold) if observed.workspace else None
+    if health.healthy and workspace and not workspace.complete:
+        health = Health(Reason.DISK_LIMIT, "the final work directory was too large to be kept whole")
+    judged = _judge(job, worker, directory, transcript, health, workspace)
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
     return TrialResult(
         id=job.id,
@@ -161,7 +182,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
     watched = Watched(
         process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
     )
-    recorder = _Recorder(directory, watched, job.names)
+    recorder = _Recorder(directory, watched, job.names, worker.redactor)
     ended: Exit | None = None
     seconds: float | None = None
     workspace: Path | None = None
@@ -173,7 +194,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
             ended = process.wait()
         seconds = time.monotonic() - started
         with (directory / "workspace.tar").open("wb") as file:
-            notes = process.save_workspace(file, settings.limits.workspace_mib)
+            notes = _save(process, file, settings.limits.workspace_mib, worker.redactor)
         workspace = directory / "workspace.tar"
     except SandboxError as error:
         watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
@@ -192,10 +213,11 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
 class _Recorder:
     """Writes a process's output to its files as it comes and says what is going on."""
 
-    def __init__(self, directory: Path, watched: Watched, names: Names) -> None:
+    def __init__(self, directory: Path, watched: Watched, names: Names, redactor: Redactor) -> None:
         self._directory = directory
         self._watched = watched
         self._names = names
+        self._redactor = redactor
         self.stderr_tail = ""
 
     def record(self, process: SandboxProcess) -> Iterator[str]:
@@ -212,18 +234,33 @@ class _Recorder:
                     yield text
 
     def _stdout(self, process: SandboxProcess, events: BinaryIO, stderr: BinaryIO) -> Iterator[bytes]:
+        """Standard output as it is kept: without secrets, so nothing that is made of it holds one either."""
+        out, err = self._redactor.stream(), self._redactor.stream()
         kept = 0
         for chunk in process.output():
             self._watched.last_event = time.monotonic()
             if chunk.stream == "stdout":
-                events.write(chunk.data)
-                events.flush()  # what has happened is on disk, whatever comes next
-                yield chunk.data
+                yield _written(events, out.feed(chunk.data))
             elif kept < STDERR_KEPT:
-                stderr.write(chunk.data)
-                stderr.flush()
                 kept += len(chunk.data)
-                self.stderr_tail = (self.stderr_tail + chunk.data.decode("utf-8", "replace"))[-2_000:]
+                self._said(_written(stderr, err.feed(chunk.data)))
+        yield _written(events, out.finish())
+        self._said(_written(stderr, err.finish()))
+
+    def _said(self, data: bytes) -> None:
+        self.stderr_tail = (self.stderr_tail + data.decode("utf-8", "replace"))[-2_000:]
+
+
+def _written(file: BinaryIO, data: bytes) -> bytes:
+    """Writes through: what has happened is on disk, whatever comes next."""
+    file.write(data)
+    file.flush()
+    return data
+
+
+def _save(process: SandboxProcess, file: BinaryIO, limit_mib: int, redactor: Redactor) -> tuple[str, ...]:
+    with RedactedFile(file, redactor.stream()) as redacted:
+        return process.save_workspace(cast("BinaryIO", redacted), limit_mib)
 
 
 def _judge(
@@ -232,7 +269,7 @@ def _judge(
     directory: Path,
     transcript: Transcript,
     health: Health,
-    workspace: Path | None,
+    workspace: Workspace | None,
 ) -> tuple[Judged, ...]:
     """The verdicts of all expectations, one after the other, in the order of `expect`."""
     test = job.checked.test
@@ -245,7 +282,7 @@ def _judge(
             health=health,
             services=Services(AnthropicJudge(link), job.settings.judge_model),
             names=job.names,
-            workspace=Workspace(workspace, job.scaffold) if workspace else None,
+            workspace=workspace,
         )
         worker.listener.doing(job.id, "judging")
         return tuple(

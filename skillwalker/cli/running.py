@@ -12,6 +12,7 @@ from attrs import evolve
 from skillwalker.cli.options import Format
 from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
+from skillwalker.redaction import Redactor, secrets_in
 from skillwalker.reports.console import Paint, banner, plain, run_report
 from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.request import Prepared, RunRequest
@@ -48,7 +49,7 @@ def carry_out(
     for notice in prepared.notices:
         typer.echo(f"note: {notice}", err=True)
     with _progress(prepared.trials) as progress:
-        result = run_session(prepared, progress, progress.say)
+        result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
     if note:
         typer.echo(note, err=True)
     if output is Format.JSON:

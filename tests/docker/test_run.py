@@ -448,3 +448,24 @@ def test_the_model_sees_the_description_and_nothing_of_the_body(whole):
 
     assert AUDITOR.encode() not in transcript.read_bytes()
     assert whole.trial("agent by the rule")["agents"][0]["name"] == "acme:auditor"
+
+
+def test_secrets_of_this_process_are_in_nothing_that_is_kept_or_shown(
+    tmp_path, capfd, sandbox_image, monkeypatch
+):
+    secret = "sk-not-a-real-key-0123456789"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
+    plugin(tmp_path)
+    script = [
+        bash(f"echo {secret}; printf %s {secret} | base64; echo {secret} > note.txt; echo {secret} >&2"),
+        text(f"the key is {secret}"),
+    ]
+    an_eval(tmp_path, [{"name": "one", "expect": [{"result-contains": "x"}]}], script={"one": script})
+
+    found = run(tmp_path, capfd, sandbox_image)
+
+    assert "*" * len(secret) in found.results("one")[0]
+    assert secret not in found.out + found.err
+    for path in found.directory.rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+    assert (found.directory / "trials" / found.trial("one")["id"] / "workspace.tar").stat().st_size > 0
