@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal, Self
 
 from attrs import evolve, field, frozen
 
@@ -24,6 +24,9 @@ MAX_MEMBERS = 100_000
 
 _SIZE, _HASH, _CUT = "SKILLWALKER.size", "SKILLWALKER.sha256", "SKILLWALKER.cut"
 _BLOCK = 1 << 16
+_EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_MAX_EXTENDED = 1 << 20
+"""Bytes of names, link texts and attributes of one file; systems allow less than a tenth of it."""
 
 
 class NotSavedError(SkillwalkerError):
@@ -167,11 +170,14 @@ class _Index:
         notes: list[str] = []
         cut = False
         try:
-            with tarfile.open(path, "r:", encoding="utf-8", errors="surrogateescape") as tar:
+            end = path.stat().st_size
+            with _reading(path, "r:") as tar:
                 for member in _members(tar):
                     if _CUT in member.pax_headers:
                         cut = True
                         notes.append(member.pax_headers[_CUT])
+                    elif member.isreg() and member.offset_data + member.size > end:
+                        raise tarfile.ReadError("it ends in the middle of a file")
                     elif ".git" not in member.name.split("/"):
                         things[member.name] = _thing(member, things)
                     if len(things) > MAX_MEMBERS:
@@ -220,7 +226,7 @@ def save(
         tarfile.TarError, OSError: `source` broke off or `target` cannot be written.
     """
     with (
-        tarfile.open(fileobj=source, mode="r|", encoding="utf-8", errors="surrogateescape") as reader,
+        _reading(source, "r|") as reader,
         tarfile.open(
             fileobj=target, mode="w|", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape"
         ) as writer,
@@ -265,6 +271,38 @@ def _hash(content: IO[bytes], size: int) -> str:
         digest.update(block)
         size -= len(block)
     return digest.hexdigest()
+
+
+class _Header(tarfile.TarInfo):
+    """Refuses what `tarfile` lets pass or trips over: all of it is a damaged archive.
+
+    It takes one that ends in mid-air, or goes on with garbage, for a whole one; it reads headers of any size
+    into memory, and follows a negative size backwards, without end.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        header = super().frombuf(buf, encoding, errors)
+        if header.size < 0 or (header.type in _EXTENDED and header.size > _MAX_EXTENDED):
+            raise tarfile.ReadError(f"a header of {header.size} bytes")
+        return header
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            header = super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # zeros, by which an archive ends
+            raise
+        except (tarfile.HeaderError, IndexError, RecursionError) as error:
+            raise tarfile.ReadError(f"it has no end, or a broken header: {error}") from error
+        if header.size < 0:
+            raise tarfile.ReadError(f"a file of {header.size} bytes")
+        return header
+
+
+def _reading(source: Path | BinaryIO, mode: Literal["r:", "r|"]) -> tarfile.TarFile:
+    path, file = (source, None) if isinstance(source, Path) else (None, source)
+    return tarfile.open(path, mode, fileobj=file, tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

@@ -209,3 +209,60 @@ def test_saving_takes_constant_memory(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def stored(path: Path, data: bytes, scaffold: Tree | None = None) -> Workspace:
+    path.write_bytes(data)
+    return Workspace(path, scaffold)
+
+
+def test_an_archive_that_ends_in_mid_air_is_not_a_whole_one(tmp_path: Path) -> None:
+    """Even where it ends behind a file: only a block of zeros ends an archive."""
+    scaffold = Tree.of_files({"a": b"a", "b": b"b"})
+    saved(tmp_path, member("a", b"a"), member("b", b"b"))
+    data = (tmp_path / "workspace.tar").read_bytes()
+    for end in (1024, 1024 + 512, 1024 + 100):
+        found = stored(tmp_path / "cut.tar", data[:end], scaffold)
+        assert (found.complete, found.deleted, found.read("a")) == (False, (), b"a")
+        assert "cannot be read to its end" in found.notes[0]
+        with pytest.raises(NotSavedError):
+            found.read("b")
+    damaged = stored(tmp_path / "damaged.tar", data[:1024] + b"x" * 512 + data[1536:], scaffold)
+    assert (damaged.complete, damaged.deleted) == (False, ())
+    with pytest.raises(tarfile.TarError):
+        save(io.BytesIO(packed([member("a", b"a")]).getvalue()[:1536]), io.BytesIO(), limit=9, read_limit=9)
+
+
+def test_a_file_whose_end_is_missing_is_not_a_short_one(tmp_path: Path) -> None:
+    saved(tmp_path, member("a", b"x" * 600))
+    found = stored(
+        tmp_path / "cut.tar",
+        (tmp_path / "workspace.tar").read_bytes()[:700],
+        Tree.of_files({"a": b"x" * 600}),
+    )
+    assert (found.complete, found.changed) == (False, ())
+    with pytest.raises(NotSavedError):
+        found.read("a")
+
+
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        header("a", -1024) * 4,
+        header("././@LongLink", 1 << 40, tarfile.GNUTYPE_LONGNAME),
+        (header("././@LongLink", 2, tarfile.GNUTYPE_LONGNAME) + b"n".ljust(512, b"\0")) * 1000,
+        header("sparse", 0, tarfile.GNUTYPE_SPARSE)[:482] + b"\1" + bytes(29),
+    ],
+    ids=["a size that leads back", "a name of a terabyte", "names without end", "a cut map"],
+)
+def test_an_archive_made_to_harm_is_a_broken_one(tmp_path: Path, data: bytes) -> None:
+    found = stored(tmp_path / "hostile.tar", data)
+    assert (found.complete, found.entries()) == (False, ())
+    with pytest.raises(tarfile.TarError):
+        save(io.BytesIO(data), io.BytesIO(), limit=1 << 20, read_limit=1 << 20)
