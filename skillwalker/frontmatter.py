@@ -18,9 +18,10 @@ from typing import Any
 from attrs import field, frozen
 
 _SPACE = r"[\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"  # as JavaScript's \s
-_FENCED = re.compile(rf"---{_SPACE}*\n(.*?)---{_SPACE}*\n?", re.DOTALL)
+_SPACES = "".join(filter(re.compile(_SPACE).match, map(chr, range(0x10000))))
+_FENCED = re.compile(rf"---(?>{_SPACE}*\n)(.*?)---{_SPACE}*\n?", re.DOTALL)
 _SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
-_PAIR = re.compile(rf"([a-zA-Z_-]+):{_SPACE}+([^\n\r\u2028\u2029]+)")
+_PAIR = re.compile(rf"([a-zA-Z_-]+):{_SPACE}++([^\n\r\u2028\u2029]+)")
 _DECIMAL = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _NUMBERS = ((re.compile(r"0o([0-7]+)"), 8), (re.compile(r"0x([0-9a-fA-F]+)"), 16))
 _CONSTANTS: Mapping[str, Any] = {
@@ -31,6 +32,8 @@ _CONSTANTS: Mapping[str, Any] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
 }
+
+_MOST_REPEATED = 1_000_000  # characters
 
 # Characters that libyaml refuses, or takes for the end of a line, and Claude Code does not: while libyaml
 # reads, they wait in a private plane.
@@ -107,7 +110,7 @@ def is_true(value: Any) -> bool:
 
 def strip(text: str) -> str:
     """Without white space at both ends, as JavaScript's `trim` counts it."""
-    return re.sub(rf"^{_SPACE}+|{_SPACE}+$", "", text)
+    return text.strip(_SPACES)
 
 
 def _why_not_fenced(text: str) -> str:
@@ -173,6 +176,8 @@ class _Reading:
         self._lines = block.split("\n")
         self._root: Any = yaml.compose(block, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
         self._seen: dict[int, Any] = {}  # an alias is read once; inside itself it is nothing
+        self._sizes: dict[int, int] = {}  # of what was seen, aliases in full
+        self._size = 0
 
     def fields(self) -> dict[str, Any]:
         if self._root is None:
@@ -185,8 +190,13 @@ class _Reading:
     def _value(self, node: Any, outer: int) -> Any:
         """`node` as JSON would have it; `outer` is the column of the mapping or list around it."""
         if id(node) in self._seen:
+            self._size += self._sizes.get(id(node), 1)
+            if self._size > _MOST_REPEATED:  # a few lines of aliases can stand for more than any memory holds
+                raise ValueError("its aliases stand for too much")
             return self._seen[id(node)]
+        before = self._size
         if node.id == "scalar":
+            self._size += 1 + len(node.value)
             if not node.style:
                 return _plain(node.value)
             if node.style in ("'", '"'):
@@ -202,6 +212,7 @@ class _Reading:
         else:  # of two equal keys the last wins
             read = {text_of(self._value(key, outer)): self._value(value, outer) for key, value in node.value}
         self._seen[id(node)] = read
+        self._sizes[id(node)] = self._size - before + 1
         return read
 
     def _refuse_unindented(self, node: Any, outer: int, may_begin: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,28 @@ def test_an_agent_is_shown_as_written() -> None:
     assert agent_description(front) == "<b>One</b>\n\nTwo"
     assert agent_description(read_frontmatter(b"---\nwhen_to_use: Often\n---\n")) == "Often"
     assert agent_description(read_frontmatter(b"---\ndescription: [a]\n---\n")) is None
+
+
+def test_aliases_that_stand_for_more_than_memory_holds_are_refused() -> None:
+    lines = ["a: &a [x, x, x]"] + [f"k{n}: &k{n} [*{last}, *{last}, *{last}]" for n, last in
+             enumerate(["a"] + [f"k{n}" for n in range(20)])]  # fmt: skip
+    front = read_frontmatter("\n".join(["---", *lines, "name: *k20", "---"]).encode())
+    assert front.fields == {}
+    assert front.problem is not None
+    assert "aliases" in front.problem
+
+
+def test_an_alias_may_be_used_often() -> None:
+    front = read_frontmatter(b"---\na: &a [x, y]\nb: [*a, *a]\n---\n")
+    assert front.fields["b"] == [["x", "y"], ["x", "y"]]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [" " * 200_000 + "x", "---" + "\n" * 200_000 + "x", "---\na: {\nb:" + " " * 200_000 + "x\ry\n---\n"],
+    ids=["spaces", "line ends", "a broken pair"],
+)
+def test_a_long_run_of_white_space_costs_no_more_than_its_length(data: str) -> None:
+    started = time.process_time()
+    read_frontmatter(data.encode())
+    assert time.process_time() - started < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,15 @@ def test_a_rubric_must_lie_in_its_folder(rubrics: Path, file: str) -> None:
     (rubrics / "rubrics" / "link.md").symlink_to(rubrics / "secret.md")
     with pytest.raises(ValueError, match=r"."):
         read_rubric(rubrics, file)
+
+
+@pytest.mark.parametrize("heading", ["## More", "## More ##", "##\t More \t## \t", "## More#"])
+def test_a_heading_may_be_closed(heading: str) -> None:
+    assert parse_rubric(f"{heading}\n- a\n")[0].section == "More"
+
+
+def test_a_heading_with_a_wide_gap_costs_no_more_than_its_length() -> None:
+    started = time.process_time()
+    [criterion] = parse_rubric(f"# a{' ' * 20_000}b\n- c\n")
+    assert time.process_time() - started < 2
+    assert len(criterion.section) == 20_002

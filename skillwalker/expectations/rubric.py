@@ -18,7 +18,7 @@ from skillwalker.folders import find_inside
 FOLDER = "rubrics"
 
 _ITEM = re.compile(r"(?P<indent> {0,3})(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
-_HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*?)[ \t]*#*[ \t]*")
+_HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*)")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
 _RULE = re.compile(r"(?:[-*_][ \t]*){3,}")
 
@@ -101,7 +101,7 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
         if heading := _HEADING.fullmatch(line):
             level = len(heading["level"])
             headings = {above: title for above, title in headings.items() if above < level}
-            headings[level] = heading["text"]
+            headings[level] = heading["text"].rstrip(" \t").rstrip("#").rstrip(" \t")
             inside = None
         elif _RULE.fullmatch(line.strip()):
             inside = None
