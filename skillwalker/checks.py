@@ -18,6 +18,7 @@ from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.loading import find_evals, load_eval
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
 from skillwalker.select import Selection
+from skillwalker.text import safe
 
 REHEARSAL_FILE = "rehearsal.json"
 SETTINGS = ".claude"
@@ -117,7 +118,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         return Checked((), loaded.placed())
     plugins = load_plugins(root, draft.plugins)
     problems = [
-        Problem(message, path="plugins" if index is None else f"plugins[{index}]")
+        Problem(safe(message), path="plugins" if index is None else f"plugins[{index}]")
         for index, message in plugins.problems
     ]
     told = {problem.path for problem in loaded.problems}
@@ -156,7 +157,7 @@ def _unresolved(plugins: PluginSet, reference: str, error: UnresolvedError, path
     """None where the plugin it may belong to is a problem already: this would only follow from that."""
     prefix = reference.partition(":")[0]
     known = any(prefix in plugin.answers_to for plugin in plugins.plugins)
-    return [Problem(str(error), path=path)] if known or not plugins.problems else []
+    return [Problem(safe(str(error)), path=path)] if known or not plugins.problems else []
 
 
 def _scripts(evaluation: Eval) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:

@@ -6,9 +6,10 @@ What Claude Code refuses here it refuses with the whole plugin, and goes on with
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -133,16 +134,20 @@ def hooks_of(directory: Path, manifest: Manifest) -> tuple[str, ...]:
         *_objects(directory, "hooks/hooks.json", None),
         *_objects(directory, None, manifest.fields.get("hooks")),
     ]
-    events = [value.get("hooks", value) if isinstance(value, dict) else "?" for value in found]
-    return tuple(sorted({event for hooks in events for event in hooks}))
+    return _names(found, "hooks")
 
 
 def mcp_servers_of(directory: Path, manifest: Manifest) -> tuple[str, ...]:
     """The names of the plugin's MCP servers; `?` for a file that cannot be read."""
     declared = manifest.fields.get("mcpServers")
     found = [*_objects(directory, ".mcp.json", None), *_objects(directory, None, declared)]
-    servers = [value.get("mcpServers", value) if isinstance(value, dict) else "?" for value in found]
-    return tuple(sorted({name for group in servers for name in group}))
+    return _names(found, "mcpServers")
+
+
+def _names(found: Iterable[Any], key: str) -> tuple[str, ...]:
+    """The names in objects that may stand below `key`; `?` for what is no object."""
+    inner = [value.get(key, value) if isinstance(value, dict) else None for value in found]
+    return tuple(sorted({name for names in inner for name in (names if isinstance(names, dict) else "?")}))
 
 
 def _objects(directory: Path, default: str | None, declared: Any) -> Iterator[Any]:
@@ -150,7 +155,7 @@ def _objects(directory: Path, default: str | None, declared: Any) -> Iterator[An
     for item in declared if isinstance(declared, list) else [declared if declared is not None else default]:
         if isinstance(item, str):
             path = directory / item
-            if path.is_file():
+            if os.path.isfile(path):
                 try:
                     yield read_json(path)
                 except (OSError, ValueError):

@@ -6,6 +6,7 @@ means are the plugins that are listed there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def read_marketplace(directory: Path) -> Marketplace:
         if not isinstance(source, str) or "://" in source:
             notices.append(f"{where}: {name} is fetched from elsewhere, so it is left out")
             continue
-        found = next((path for path in _places(directory, source, base) if path.is_dir()), None)
+        found = next((path for path in _places(directory, source, base) if os.path.isdir(path)), None)
         if found is None:
             problems.append(f"{where}: {name}: there is no directory {source}")
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ class Place:
             self.notices.append(f"plugin.json: {kind}: {path} leaves the plugin, Claude Code ignores it")
             return None
         found = self.directory / inside
-        if not found.exists():
+        if not os.path.exists(found):  # no error, whatever the name
             self.notices.append(f"plugin.json: {kind}: {path} does not exist")
             return None
         return found

@@ -61,11 +61,19 @@ def _load(root: Path, written: str) -> tuple[tuple[Plugin, ...], tuple[str, ...]
     if inside is None or os.path.isabs(written):
         return (), (f"{written} is not below the root; `plugins` are directories relative to it",)
     directory = root / inside if inside else root
-    if not directory.is_dir():
-        what = "is no directory" if directory.exists() else "does not exist"
+    if not os.path.isdir(directory):
+        what = "is no directory" if os.path.exists(directory) else "does not exist"
         return (), (f"the plugin directory {written} {what}{did_you_mean(written, _near_directories(root))}",)
     if not directory.resolve().is_relative_to(root.resolve()):
         return (), (f"{written} is a link that leaves the root",)
+    try:
+        return _loaded(directory, root, written)
+    except OSError as error:
+        return (), (f"{written}: {error.filename or directory} cannot be read: {error.strerror}",)
+
+
+def _loaded(directory: Path, root: Path, written: str) -> tuple[tuple[Plugin, ...], tuple[str, ...]]:
+    """Raises OSError for what cannot be read."""
     if is_marketplace(directory):
         market = read_marketplace(directory)
         found = [_plugin(entry.directory, root, written, entry) for entry in market.plugins]

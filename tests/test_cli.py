@@ -314,3 +314,12 @@ def test_hostile_names_cannot_steer_the_terminal(run_cli, root):
         called = run_cli("--root", root, *command)
         assert "\x1b" not in called.out + called.err
         assert "\u202e" not in called.out + called.err
+
+
+def test_hostile_texts_of_a_plugin_cannot_steer_the_terminal(run_cli, root):
+    manifest = {"name": "acme", "skills": ["./\x1b[2J\u202e"]}
+    write(root / "acme" / ".claude-plugin" / "plugin.json", json.dumps(manifest))
+
+    called = run_cli("--root", root, "validate")
+
+    assert r"./\x1b[2J\u202e does not exist" in called.err

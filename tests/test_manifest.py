@@ -132,3 +132,10 @@ def test_a_file_of_hooks_that_cannot_be_read_is_not_taken_for_none(tmp_path: Pat
     directory = plugin(tmp_path, "p", {"hooks/hooks.json": "{", ".mcp.json": "[]"})
     assert hooks_of(directory, Manifest()) == ("?",)
     assert mcp_servers_of(directory, Manifest()) == ("?",)
+
+
+@pytest.mark.parametrize("odd", [5, [1, "a", {}], None, "text"])
+def test_hooks_and_servers_of_an_odd_shape_are_not_taken_for_none(tmp_path: Path, odd: Any) -> None:
+    manifest = manifest_of({"name": "p", "hooks": {"hooks": odd}, "mcpServers": {"mcpServers": odd}})
+    assert hooks_of(tmp_path, manifest) == ("?",)
+    assert mcp_servers_of(tmp_path, manifest) == ("?",)

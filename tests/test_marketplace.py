@@ -111,3 +111,13 @@ def test_what_cannot_be_used_is_a_problem(tmp_path: Path, text: str, problem: st
     [(index, message)] = load_plugins(tmp_path, ["m"]).problems
     assert index == 0
     assert problem in message
+
+
+def test_names_that_no_file_can_have_are_not_found(tmp_path: Path) -> None:
+    long, hooks = "./" + "x" * 300, {"hooks": ["./" + "h" * 300]}
+    entries = [{"name": "a", "source": long}, {"name": "b", "source": "./b", "skills": [long], **hooks}]
+    market = {".claude-plugin/marketplace.json": json.dumps({"plugins": entries})}
+    plugin(tmp_path, "m", {**market, "b/skills/one/SKILL.md": file()})
+    found = load_plugins(tmp_path, ["m"])
+    assert [message for _, message in found.problems if "there is no directory ./xxx" in message]
+    assert any("does not exist" in notice for notice in found.notices)

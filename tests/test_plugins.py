@@ -107,3 +107,9 @@ def test_plugins_are_read_once(tmp_path: Path) -> None:
     started = time.perf_counter()
     assert all(load_plugins(tmp_path, ["p"]) is first for _ in range(1000))
     assert time.perf_counter() - started < 1
+
+
+def test_a_name_that_no_directory_can_have_does_not_exist(tmp_path: Path) -> None:
+    [(index, message)] = load_plugins(tmp_path, ["x" * 300]).problems
+    assert index == 0
+    assert "does not exist" in message

@@ -52,7 +52,7 @@ def _evals(known: Globals, output: Format) -> None:
             for test in each.tests:
                 typer.echo(f"  {safe(test.name)}  ({test.type}, {test.model})")
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {safe(note)}", err=True)
     if problems := [problem for one in loaded for problem in one.placed()]:
         raise ConfigurationError(problems)
 
@@ -61,6 +61,7 @@ def _runs(known: Globals, output: Format) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.records import load_run
     from skillwalker.store import Store
+    from skillwalker.text import safe
 
     store = Store(known.root_or_here)
     rows = []
@@ -68,7 +69,7 @@ def _runs(known: Globals, output: Format) -> None:
         try:
             run = load_run(store.find(run_id))
         except ConfigurationError as error:
-            typer.echo(f"note: {error}", err=True)
+            typer.echo(f"note: {safe(str(error))}", err=True)
             continue
         rows.append(run)
     if output is Format.JSON:
@@ -84,6 +85,7 @@ def _runs(known: Globals, output: Format) -> None:
         typer.echo(json.dumps({"runs": data}))
         return
     for run in rows:
-        typer.echo(f"{run.run_id}  {run.outcome}  {len(run.tests)} tests  {run.sandbox}, {run.model_source}")
+        where = safe(f"{run.sandbox}, {run.model_source}")
+        typer.echo(f"{run.run_id}  {run.outcome}  {len(run.tests)} tests  {where}")
     if not rows:
         typer.echo("no runs yet", err=True)

@@ -16,11 +16,12 @@ def validate(
     from skillwalker.checks import check
     from skillwalker.errors import ConfigurationError, Problem
     from skillwalker.select import Selection
+    from skillwalker.text import safe
 
     root = globals_of(context).root
     checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
     for note in (*notes, *checked.notices):
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {safe(note)}", err=True)
     problems = (*checked.problems, *map(Problem, checked.broken))
     if problems:
         raise ConfigurationError(problems)
