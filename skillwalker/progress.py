@@ -64,9 +64,8 @@ class Progress:
                 return self._last_open() or _WAITING
             case "system/api_retry":
                 data = event.data
-                return (
-                    f"retry {data.get('attempt')} of {data.get('max_retries')} ({data.get('error_status')})"
-                )
+                attempt, of, why = (data.get(key) for key in ("attempt", "max_retries", "error_status"))
+                return _short(f"retry {attempt} of {of} ({why})")
             case "result":
                 self._open.clear()
                 return "done"

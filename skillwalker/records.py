@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from attrs import fields
+
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -13,6 +15,8 @@ from skillwalker.store import RunDirectory
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
 SCHEMA = 1
+NONE = type(None)
+_MOST = 2**53  # beyond it JSON's readers disagree
 
 
 def run_object(run: RunResult) -> dict[str, Any]:
@@ -150,34 +154,34 @@ def load_run(run: RunDirectory) -> RunResult:
     try:
         judged: dict[str, dict[int, Judged]] = {}
         for line in run.verdicts():
-            judged.setdefault(line["trial"], {})[line["position"]] = _judged(line)
+            judged.setdefault(_get(line, "trial", str), {})[_get(line, "position", int)] = _judged(line)
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         for data in run.trials():
-            verdicts = judged.get(data["id"], {})
+            verdicts = judged.get(_get(data, "id", str), {})
             found = _trial(data, tuple(verdicts[position] for position in sorted(verdicts)))
-            trials.setdefault((data["eval"], data["test"]), []).append(found)
+            trials.setdefault((_get(data, "eval", str), _get(data, "test", str)), []).append(found)
         tests = tuple(
             TestResult(
-                eval=data["eval"],
-                name=data["name"],
-                type=data["type"],
-                model=data["model"],
-                planned=data["planned"],
-                need=data["need"],
+                eval=_get(data, "eval", str),
+                name=_get(data, "name", str),
+                type=_get(data, "type", str),
+                model=_get(data, "model", str),
+                planned=_get(data, "planned", int),
+                need=_get(data, "need", int),
                 trials=tuple(sorted(trials.get((data["eval"], data["name"]), ()), key=lambda one: one.index)),
             )
-            for data in manifest["tests"]
+            for data in _get(manifest, "tests", list)
         )
         return RunResult(
             run_id=run.id,
-            sandbox=manifest["sandbox"],
-            model_source=manifest["model_source"],
+            sandbox=_get(manifest, "sandbox", str),
+            model_source=_get(manifest, "model_source", str),
             tests=tests,
-            duration_ms=manifest.get("duration_ms"),
-            claude_code_version=manifest["claude_code_version"],
-            image=manifest["image"],
-            allow_unmeasured=manifest["options"]["allow_unmeasured"],
-            interrupted=manifest.get("interrupted", False),
+            duration_ms=_get({"duration_ms": None, **manifest}, "duration_ms", int, NONE),
+            claude_code_version=_get(manifest, "claude_code_version", str, NONE),
+            image=_get(manifest, "image", str, NONE),
+            allow_unmeasured=_get(_get(manifest, "options", dict), "allow_unmeasured", int),
+            interrupted=_get({"interrupted": False, **manifest}, "interrupted", bool),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error!r}"]) from error
@@ -185,32 +189,71 @@ def load_run(run: RunDirectory) -> RunResult:
 
 def _judged(line: dict[str, Any]) -> Judged:
     details = tuple(
-        Detail(part["name"], Outcome(part["outcome"]), part["message"]) for part in line["details"]
+        Detail(_get(part, "name", str), Outcome(_get(part, "outcome", str)), _get(part, "message", str))
+        for part in _get(line, "details", list)
     )
-    verdict = Verdict(Outcome(line["outcome"]), line["message"], details)
-    return Judged(line["position"], line["type"], verdict)
+    verdict = Verdict(Outcome(_get(line, "outcome", str)), _get(line, "message", str), details)
+    return Judged(_get(line, "position", int), _get(line, "type", str), verdict)
 
 
 def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:
+    identity, reason = _get(data, "id", str), _get(data, "reason", str, NONE)
+    if identity in ("", ".", "..") or "/" in identity or "\0" in identity:  # it names a directory
+        raise ValueError(f"{identity!r} is no trial's id")
     return TrialResult(
-        id=data["id"],
-        index=data["index"],
-        outcome=Outcome(data["outcome"]),
-        arm=data["arm"],
-        reason=Reason(data["reason"]) if data["reason"] else None,
-        message=data["message"],
-        duration_ms=data["duration_ms"],
-        cost_usd=data["cost_usd"],
-        turns=data["turns"],
-        usage=Usage(**data["usage"]) if data["usage"] else None,
+        id=identity,
+        index=_get(data, "index", int),
+        outcome=Outcome(_get(data, "outcome", str)),
+        arm=_get(data, "arm", str),
+        reason=Reason(reason) if reason else None,
+        message=_get(data, "message", str),
+        duration_ms=_get(data, "duration_ms", int, NONE),
+        cost_usd=_get(data, "cost_usd", int, float, NONE),
+        turns=_get(data, "turns", int, NONE),
+        usage=_usage(_get(data, "usage", dict, NONE)),
         skills=tuple(
-            SkillUse(use["name"], use["calls"], use["loaded"], errors=tuple(use["errors"]))
-            for use in data["skills"]
+            SkillUse(
+                _get(use, "name", str),
+                _get(use, "calls", int),
+                _get(use, "loaded", bool, NONE),
+                errors=_texts(use, "errors"),
+            )
+            for use in _get(data, "skills", list)
         ),
         agents=tuple(
-            AgentUse(use["name"], use["calls"], use["started"], use["completed"], tuple(use["errors"]))
-            for use in data["agents"]
+            AgentUse(
+                _get(use, "name", str),
+                _get(use, "calls", int),
+                _get(use, "started", bool, NONE),
+                _get(use, "completed", bool, NONE),
+                _texts(use, "errors"),
+            )
+            for use in _get(data, "agents", list)
         ),
         judged=judged,
-        notes=tuple(data["notes"]),
+        notes=_texts(data, "notes"),
     )
+
+
+def _usage(data: dict[str, Any] | None) -> Usage | None:
+    if data is None:
+        return None
+    return Usage(*(_get(data, field.name, int, NONE) for field in fields(Usage)))
+
+
+def _texts(data: Any, key: str) -> tuple[str, ...]:
+    return tuple(_get({key: text}, key, str) for text in _get(data, key, list))
+
+
+def _get(data: Any, key: str, *kinds: type) -> Any:
+    """`data[key]`, which is of one of these types and no number beyond all sense.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not; a stored run may come from elsewhere.
+    """
+    value = data[key]
+    if type(value) not in kinds:
+        raise TypeError(f"{key} is of type {type(value).__name__}")
+    if isinstance(value, int | float) and not -_MOST <= value <= _MOST:  # nor is NaN
+        raise ValueError(f"{key} is out of range")
+    return value

@@ -110,7 +110,7 @@ class RunDirectory:
             for line in file:
                 try:
                     found = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(found, dict):
                     yield found
@@ -183,7 +183,7 @@ def _read_object(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigurationError([f"cannot read {path}: {error.strerror}"]) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError([f"{path} is not valid JSON: {error}"]) from error
     if not isinstance(found, dict):
         raise ConfigurationError([f"{path} holds no JSON object"])

@@ -136,3 +136,9 @@ def test_a_result_ends_a_stream_unless_something_still_works() -> None:
         progress.feed(as_line(event))
         ended.append(progress.ended)
     assert ended == [False, False, True, False, True]
+
+
+def test_a_retry_cannot_steer_the_terminal() -> None:
+    assert shown(system("api_retry", attempt="\x1b[2J", max_retries=3, error_status=529)) == [
+        r"retry \x1b[2J of 3 (529)"
+    ]

@@ -151,3 +151,46 @@ def test_problems_keep_their_places():
             {"file": "evals/csv/tests.json", "line": 4, "path": "tests[0]", "message": "unknown field promt"}
         ]
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"),
+    [
+        ("run.json", {"tests": {}}),
+        (
+            "run.json",
+            {"tests": [{"eval": "csv", "name": "n", "type": "t", "model": "m", "planned": "3", "need": 1}]},
+        ),
+        ("run.json", {"options": {"allow_unmeasured": None}}),
+        ("run.json", {"duration_ms": 10**400}),
+        ("run.json", {"sandbox": 1}),
+        ("trial", {"id": "../../../elsewhere"}),
+        ("trial", {"id": ".."}),
+        ("trial", {"message": None}),
+        ("trial", {"cost_usd": float("nan")}),
+        ("trial", {"usage": [1]}),
+        ("trial", {"notes": "abc"}),
+        ("trial", {"notes": [1]}),
+        ("trial", {"turns": True}),
+    ],
+)
+def test_a_run_whose_parts_are_of_another_type_is_refused(tmp_path, file, changes):
+    directory = stored(a_run(), Store(tmp_path))
+    path = directory.path / (file if file == "run.json" else "trials/csv.tidies.0a1b2c3d.main.1/trial.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    with pytest.raises(ConfigurationError, match="does not hold a whole run"):
+        load_run(directory)
+
+
+@pytest.mark.parametrize("file", ["run.json", "results.jsonl"])
+def test_a_file_nested_without_end_is_no_fault_of_ours(tmp_path, file):
+    run = a_run()
+    directory = stored(run, Store(tmp_path))
+    (directory.path / file).write_text("[" * 100_000)
+
+    if file == "run.json":
+        with pytest.raises(ConfigurationError, match="not valid JSON"):
+            load_run(directory)
+    else:  # like any line that is none
+        assert load_run(directory).tests[0].trials[0].judged == ()

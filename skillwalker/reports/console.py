@@ -73,7 +73,7 @@ def _summary(run: RunResult, paint: Paint) -> str:
 def test_lines(test: TestResult, paint: Paint = plain) -> Iterator[str]:
     """A line for a test, and for one that did not pass why, and what to do."""
     head = f"{safe(test.eval)}::{safe(test.name)}"
-    tail = paint(f"  ({test.type}, {safe(test.model)}{_trials(test)})", "dim")
+    tail = paint(f"  ({safe(test.type)}, {safe(test.model)}{_trials(test)})", "dim")
     yield f"{paint(str(test.outcome).upper().ljust(10), _COLOURS[test.outcome])} {head}{tail}"
     if test.outcome is Outcome.PASSED and all(trial.reason is None for trial in test.trials):
         return
@@ -99,7 +99,7 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterato
     unseen = []
     for one in trial.judged:
         if one.verdict.outcome is Outcome.UNMEASURED and trial.message:
-            unseen.append(one.type)  # for the trial's own reason, which follows
+            unseen.append(safe(one.type))  # for the trial's own reason, which follows
         elif one.verdict.outcome is not Outcome.PASSED:
             yield from _verdict_lines(one, margin, paint)
     if unseen:
@@ -112,7 +112,7 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterato
 
 def _verdict_lines(one: Judged, margin: str, paint: Paint) -> Iterator[str]:
     verdict = one.verdict
-    yield f"{margin}{paint(one.type, _COLOURS[verdict.outcome])}: {safe(verdict.message, 500)}"
+    yield f"{margin}{paint(safe(one.type), _COLOURS[verdict.outcome])}: {safe(verdict.message, 500)}"
     for detail in verdict.details:
         if detail.outcome is not Outcome.PASSED:
             yield f"{margin}  - {safe(detail.name, 200)}: {detail.outcome}; {safe(detail.message, 300)}"

@@ -41,7 +41,7 @@ def _trial(trial: TrialResult, directory: RunDirectory, paint: Paint) -> Iterato
         yield paint(f"    {trial.reason}: {safe(trial.message)}", "yellow")
         yield f"    -> {trial.reason.advice}"
     for one in trial.judged:
-        yield f"    {one.verdict.outcome}: {one.type}: {safe(one.verdict.message)}"
+        yield f"    {one.verdict.outcome}: {safe(one.type)}: {safe(one.verdict.message)}"
         for detail in one.verdict.details:
             yield f"      - {detail.outcome}: {safe(detail.name)}: {safe(detail.message)}"
     for text in trial.notes:
@@ -60,7 +60,8 @@ def _trial(trial: TrialResult, directory: RunDirectory, paint: Paint) -> Iterato
 def _event(event: Event) -> Iterator[str]:
     depth = "  | " if event.parent else "  "
     if event.kind == "system/init":
-        yield f"{depth}[{event.data.get('claude_code_version')} with {safe(str(event.data.get('model')))}]"
+        version, model = (safe(str(event.data.get(key))) for key in ("claude_code_version", "model"))
+        yield f"{depth}[{version} with {model}]"
     elif event.kind == "result":
         text = as_str(event.data.get("result"))
         yield f"{depth}result ({safe(str(event.data.get('subtype')))}): {_short(text or '')}"
