@@ -71,7 +71,12 @@ class AnthropicJudge:
             raise JudgeError(f"the judge could not be asked: {_of_status(error)}") from error
         except anthropic.AnthropicError as error:
             raise JudgeError(f"the judge could not be asked: {safe(str(error), 300)}") from error
-        return _read(message)
+        except (ValueError, RecursionError) as error:  # the SDK lets through what `json` raises
+            raise JudgeError(f"the judge's answer is no JSON: {safe(str(error), 200)}") from error
+        try:
+            return _read(message)
+        except (AttributeError, TypeError) as error:  # the SDK checks nothing of what it is sent
+            raise JudgeError(f"the judge's answer is no message: {safe(str(error), 200)}") from error
 
     def _connected(self) -> anthropic.Anthropic:
         with self._lock:
@@ -94,7 +99,7 @@ def _read(message: Message) -> JudgeAnswer:
     text = "".join(block.text for block in message.content if block.type == "text")
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JudgeError(f"the judge's answer is no JSON: {safe(text, 200) or 'it is empty'}") from error
     if not isinstance(data, dict):
         raise JudgeError(f"the judge's answer is no JSON object: {safe(text, 200)}")

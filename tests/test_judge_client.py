@@ -144,6 +144,20 @@ def test_an_error_that_is_no_json_and_a_broken_connection() -> None:
         ask(FakeLink(breaks))
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b'"text"', b"{}", b'{"content": [1]}', b"[" * 100_000]
+)
+def test_an_answer_that_is_no_message_is_a_judges_error(body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    with pytest.raises(JudgeError, match="the judge's answer is no"):
+        ask(FakeLink(lambda _: httpx2.Response(200, headers=headers, content=body)))
+
+
+def test_a_text_nested_without_end_is_a_judges_error() -> None:
+    with pytest.raises(JudgeError, match="is no JSON"):
+        ask(FakeLink(lambda _: message("[" * 100_000)))
+
+
 def test_a_full_model_name_is_sent_as_it_is() -> None:
     link = FakeLink(lambda _: message(json.dumps(ANSWER)))
     ask(link, "claude-opus-4-8")
