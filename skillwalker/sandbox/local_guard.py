@@ -59,7 +59,7 @@ class Guard:
             if woken in ready and set(os.read(woken, 64)) - {signal.SIGCHLD}:
                 self.kill_all()  # somebody ends the guard
             if self.control in ready:
-                orders = os.read(self.control, 64)
+                orders = self.listen()
                 if b"k" in orders or not orders:
                     self.kill_all()
                 elif b"i" in orders:
@@ -67,6 +67,12 @@ class Guard:
             self.reap()
         self.kill_all()
         self.say(f"ended {self.status}")
+
+    def listen(self) -> bytes:
+        try:
+            return os.read(self.control, 64)
+        except ConnectionResetError:  # the runner died before it had read all that was said
+            return b""
 
     def say(self, line: str) -> None:
         with contextlib.suppress(OSError):  # nobody is there to hear it

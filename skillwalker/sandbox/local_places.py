@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -82,10 +81,9 @@ def remove(directory: Path) -> bool:
     Returns:
         Whether it is gone.
     """
-    shutil.rmtree(directory, ignore_errors=True)
-    if os.path.lexists(directory):
-        # Neither follows links; both manage depths at which Python runs out of descriptors.
-        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+    # Neither program follows links, and both manage depths at which Python runs out of stack and descriptors.
+    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        if os.path.lexists(directory):
             subprocess.run(
                 [*command, "--", str(directory)],
                 check=False,
