@@ -30,8 +30,9 @@ class TrialResult:
     """One execution of a test, measured and judged.
 
     Attributes:
-        reason: Why it is not healthy; None for a healthy trial.
+        reason: Why it is not healthy, or why a verdict of a healthy one could not be given; None: neither.
         message: What is behind the reason, in words.
+        healthy: Whether it ran to its end, so that it may say *no*.
         duration_ms: From the container's start to its end; None where it did not start.
         cost_usd: As Claude Code counts it; None for rehearsed and replayed trials.
         turns: Main-thread answers of the model.
@@ -44,6 +45,7 @@ class TrialResult:
     arm: str = "main"
     reason: Reason | None = None
     message: str = ""
+    healthy: bool = True
     duration_ms: int | None = None
     cost_usd: float | None = None
     turns: int | None = None

@@ -147,6 +147,7 @@ def _set_aside(prepared: Prepared, directory: RunDirectory) -> None:
                     outcome=Outcome.UNMEASURED,
                     reason=Reason.EXPECTATION_ERROR,
                     message="; ".join(planned.checked.broken),
+                    healthy=False,
                 )
                 directory.finish_trial(
                     trial, trial_file(planned.checked.eval.name, planned.checked.test.name, result)

@@ -7,6 +7,7 @@ results.jsonl         a line per verdict
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -91,6 +92,18 @@ class RunDirectory:
         if path.exists():
             kept = (path.with_name(f"{trial_id}.old-{number}") for number in itertools.count(1))
             path.rename(next(name for name in kept if not name.exists()))
+
+    def add_judgement(self, lines: list[dict[str, Any]]) -> Path:
+        """Writes `judgements/{n}.jsonl` with the next free number."""
+        directory = self.path / "judgements"
+        directory.mkdir(exist_ok=True)
+        for number in itertools.count(1):
+            with contextlib.suppress(FileExistsError):
+                path = directory / f"{number}.jsonl"
+                with path.open("x", encoding="utf-8") as file:
+                    file.writelines(json.dumps(line, ensure_ascii=True) + "\n" for line in lines)
+                return path
+        raise AssertionError("there is always a next number")
 
     def finish_trial(self, trial_id: str, data: Mapping[str, Any]) -> None:
         """Writes `trial.json`, by which a trial counts as finished."""

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from skillwalker import claude_code
 from skillwalker.errors import SandboxError, SkillwalkerError
 from skillwalker.events import iter_lines
-from skillwalker.expectations.base import Health, Services, Trial
-from skillwalker.expectations.bound import judge_trial
+from skillwalker.expectations.base import Health, Services
 from skillwalker.gateway.server import Caller, Gateway, Link
 from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
@@ -29,10 +28,11 @@ from skillwalker.outcomes import Outcome, Reason
 from skillwalker.progress import Progress
 from skillwalker.records import trial_file, verdict_object
 from skillwalker.redaction import RedactedFile, Redactor
-from skillwalker.results import Judged, TrialResult, trial_outcome
+from skillwalker.results import TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
 from skillwalker.transcript import Transcript
+from skillwalker.verdicts import judge_all
 from skillwalker.workspace import Workspace
 
 LINGERED = f"it did not end within {LINGER_SECONDS:g} s of its result and was killed; the result counts"
@@ -85,6 +85,7 @@ def execute(job: TrialJob) -> TrialResult:
             outcome=Outcome.UNMEASURED,
             reason=Reason.SANDBOX_ERROR,
             message=f"the trial could not be kept: {error}",
+            healthy=False,
         )
         with contextlib.suppress(OSError):  # without trial.json it is a trial that did not finish
             _keep(job, worker, result)
@@ -137,7 +138,10 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     workspace = Workspace(observed.workspace, job.scaffold) if observed.workspace else None
     if health.healthy and workspace and not workspace.complete:
         health = Health(Reason.DISK_LIMIT, "the final work directory was too large to be kept whole")
-    judged = _judge(job, worker, directory, transcript, health, workspace)
+    worker.listener.doing(job.id, "judging")
+    with worker.gateway.open(evolve(caller, purpose="judge"), directory / "gateway.jsonl") as link:
+        services = Services(AnthropicJudge(link), job.settings.judge_model)
+        judged = judge_all(job.checked, transcript, health, workspace, services)
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
     return TrialResult(
         id=job.id,
@@ -145,6 +149,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         outcome=trial_outcome(one.verdict for one in judged),
         reason=reason,
         message=health.message,
+        healthy=health.healthy,
         duration_ms=observed.duration_ms,
         cost_usd=transcript.cost_usd if job.settings.costs else None,
         turns=transcript.turns,
@@ -261,34 +266,6 @@ def _written(file: BinaryIO, data: bytes) -> bytes:
 def _save(process: SandboxProcess, file: BinaryIO, limit_mib: int, redactor: Redactor) -> tuple[str, ...]:
     with RedactedFile(file, redactor.stream()) as redacted:
         return process.save_workspace(cast("BinaryIO", redacted), limit_mib)
-
-
-def _judge(
-    job: TrialJob,
-    worker: Worker,
-    directory: Path,
-    transcript: Transcript,
-    health: Health,
-    workspace: Workspace | None,
-) -> tuple[Judged, ...]:
-    """The verdicts of all expectations, one after the other, in the order of `expect`."""
-    test = job.checked.test
-    caller = Caller(trial_id=job.id, purpose="judge", index=job.index, script=job.checked.script)
-    with worker.gateway.open(caller, directory / "gateway.jsonl") as link:
-        trial = Trial(
-            eval=job.checked.eval,
-            test=test,
-            transcript=transcript,
-            health=health,
-            services=Services(AnthropicJudge(link), job.settings.judge_model),
-            names=job.names,
-            workspace=workspace,
-        )
-        worker.listener.doing(job.id, "judging")
-        return tuple(
-            Judged(position, bound.spec.type, judge_trial(bound, trial))
-            for position, bound in enumerate(job.checked.expectations)
-        )
 
 
 def _must_list(job: TrialJob) -> MustList | None:

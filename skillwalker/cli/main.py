@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillwalker.cli import demo, doctor, expectations, image, listing, prune, run, show, validate
+from skillwalker.cli import demo, doctor, expectations, image, listing, prune, rejudge, run, show, validate
 from skillwalker.cli.options import Globals
 from skillwalker.cli.quick import QuickCommand, QuickGroup
 
@@ -64,6 +64,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "validate": validate.validate,
     "list": listing.list_,
     "show": show.show,
+    "rejudge": rejudge.rejudge,
     "doctor": doctor.doctor,
     "prune": prune.prune,
 }

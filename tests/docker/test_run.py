@@ -469,3 +469,34 @@ def test_secrets_of_this_process_are_in_nothing_that_is_kept_or_shown(
     for path in found.directory.rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path
     assert (found.directory / "trials" / found.trial("one")["id"] / "workspace.tar").stat().st_size > 0
+
+
+def test_stored_trials_are_judged_again_without_running_them(tmp_path, capfd, sandbox_image, monkeypatch):
+    plugin(tmp_path)
+    tests = [
+        {"name": "one", "expect": [{"llm-judge": {"rubricFile": "r.md"}}, SAYS_DONE]},
+        {"name": "late", "expect": [NOT_CALLED]},
+    ]
+
+    def judged(passed: bool) -> dict[str, Any]:
+        late = [{"content": "done", "delay_seconds": 60}]
+        return {"one": {"main": [text("done")], "judge": [{"passed": [passed]}]}, "late": late}
+
+    an_eval(tmp_path, tests, rubrics={"r.md": "- It is short\n"}, script=judged(False))
+    found = run(tmp_path, capfd, sandbox_image, "--timeout", "5")
+    assert [test["outcome"] for test in found.data["tests"]] == ["failed", "unmeasured"]
+    before = (found.directory / "results.jsonl").read_bytes()
+    an_eval(tmp_path, tests, rubrics={"r.md": "- It is short\n"}, script=judged(True))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+
+    capfd.readouterr()
+    code = exit_code(["--root", str(tmp_path), "rejudge", "--rehearse", "--format", "json"])
+
+    again = json.loads(capfd.readouterr().out)
+    assert code == 6  # what was not healthy before is not now
+    assert [test["outcome"] for test in again["tests"]] == ["passed", "unmeasured"]
+    assert (found.directory / "results.jsonl").read_bytes() == before
+    lines = (found.directory / "judgements" / "1.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in lines] == ["passed", "passed", "unmeasured"]
+    assert exit_code(["--root", str(tmp_path), "show", "--format", "json"]) == 0
+    assert json.loads(capfd.readouterr().out) == found.data  # the first verdicts stay
