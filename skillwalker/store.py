@@ -165,14 +165,14 @@ class Store:
             ConfigurationError: no run or more than one fits.
         """
         known = self.ids()
-        if match := re.fullmatch(r"last(?:~(\d+))?", reference):
+        if match := re.fullmatch(r"last(?:~(\d{1,9}))?", reference):
             back = int(match[1] or 0)
             if back < len(known):
                 return RunDirectory(self.runs / known[-1 - back])
             have = f"there are {len(known)} runs" if known else "there is no run yet"
             raise ConfigurationError([f"no run {reference}: {have} below {self.runs}"])
-        if (path := Path(reference)).is_dir() and (path / "run.json").exists():
-            return RunDirectory(path.resolve())
+        if os.path.exists(os.path.join(reference, "run.json")):  # no error, whatever the name
+            return RunDirectory(Path(reference).resolve())
         fitting = [run_id for run_id in known if run_id.startswith(reference)] if reference else []
         if len(fitting) == 1:
             return RunDirectory(self.runs / fitting[0])

@@ -60,6 +60,8 @@ def test_a_copy_elsewhere_is_found_by_its_path(store, tmp_path):
         ("20261130", "not unique"),
         ("nonsense", "the newest is " + THIRD),
         ("", "no run"),
+        ("x" * 300, "no run x"),
+        ("last~" + "9" * 5000, "no run last"),
     ],
 )
 def test_what_is_not_found_is_told_with_what_there_is(store, reference, said):

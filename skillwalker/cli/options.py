@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +69,7 @@ class Globals:
 
         if self.given_root is None:
             return find_root(Path.cwd())
-        if not self.given_root.is_dir():
+        if not os.path.isdir(self.given_root):  # no error, whatever the name
             raise ConfigurationError([f"--root {self.given_root} is no directory"])
         return self.given_root.resolve()
 
