@@ -68,7 +68,7 @@ def assert_follows(verdict: Verdict, answer: Any) -> None:
     assert_harmless(verdict.message)
     for detail in verdict.details:
         assert_harmless(detail.name)
-        assert_harmless(detail.message.replace("\t", ""), lines=True)
+        assert_harmless(detail.message, lines=True)
     told = grades(answer)
     if told is None:
         assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.JUDGE_ERROR), verdict
