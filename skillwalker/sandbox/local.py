@@ -24,6 +24,7 @@ from skillwalker.sandbox.local_door import Door
 from skillwalker.sandbox.local_files import unpack
 from skillwalker.sandbox.local_places import KEPT, RUNS, clear, make_run_directory, remove
 from skillwalker.sandbox.local_process import LocalProcess
+from skillwalker.sandbox.machine import cpus, memory_bytes
 from skillwalker.sandbox.owner import Owner
 from skillwalker.sandbox.start_script import COMMIT
 from skillwalker.text import safe
@@ -46,7 +47,6 @@ PASSED_ON = frozenset(
 _GITCONFIG = "[user]\n\tname = Agent\n\temail = agent@skillwalker.invalid\n[init]\n\tdefaultBranch = main\n"
 _GIT_SECONDS = 300.0
 _ASK_SECONDS = 60.0
-_MIB = 1 << 20
 
 
 def environment(directory: Path, outer: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -124,7 +124,7 @@ class LocalSandbox:
         return str(self._place(trial_id) / "plugins" / str(index) / name)
 
     def default_jobs(self, memory_mib: int) -> int:
-        return max(1, min(_cpus(), _memory() // (memory_mib * _MIB)))
+        return max(1, min(cpus(), memory_bytes() // (memory_mib << 20)))
 
     def start(self, request: SandboxRequest, gateway: Connector) -> LocalProcess:
         secret = self._door.admit(gateway)
@@ -234,18 +234,3 @@ def find_program(given: str | None) -> Path | None:
     """The `claude` of this machine: `given`, a path or a name, or what PATH has; None where there is none."""
     found = shutil.which(given or "claude")
     return Path(found).absolute() if found else None
-
-
-def _cpus() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _memory() -> int:
-    """Of this machine, or of the container that this process runs in; in bytes."""
-    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):  # no such file, or it says `max`
-            found = min(found, int(Path(limit).read_text("ascii")))
-    return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import selectors
 import socket
 import subprocess
@@ -12,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import local_guard
@@ -20,11 +22,12 @@ from skillwalker.sandbox.base import Chunk, Exit, Limits
 from skillwalker.sandbox.local_files import save_directory, size_mib
 from skillwalker.sandbox.local_places import kill_strays
 
+_CONTROL = "control"
 _MIB = 1 << 20
 _BLOCK = 1 << 18
 _START_SECONDS = 60.0
-# After the guard's end: how long a pipe may stay open that somebody unreachable holds.
-_PIPE_SECONDS = 3.0
+# After the guard's end: how long a pipe may be silent, how long it may be open, and how much it may hold.
+_PIPE_SECONDS, _REST_SECONDS, _PIPE_BYTES = 3.0, 30.0, 1 << 21
 # After SIGKILL: how long until a guard that still does not end is killed itself.
 _KILL_SECONDS = 10.0
 
@@ -93,25 +96,21 @@ class LocalProcess:
 
     def output(self) -> Iterator[Chunk]:
         assert self._guard is not None
-        assert self._control is not None
-        names = {self._guard.stdout: "stdout", self._guard.stderr: "stderr"}
         with selectors.DefaultSelector() as selector:
-            for file in (self._guard.stdout, self._guard.stderr, self._control):
+            files = {"stdout": self._guard.stdout, "stderr": self._guard.stderr, _CONTROL: self._control}
+            for name, file in files.items():
                 assert file is not None
-                selector.register(file, selectors.EVENT_READ)
-            deadline: float | None = None
-            while selector.get_map():
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                ready = selector.select(left)
-                if not ready and left is not None:
-                    break
+                selector.register(file, selectors.EVENT_READ, name)
+            rest = _Rest()
+            while selector.get_map() and (ready := selector.select(rest.seconds)) and not rest.is_over():
                 for key, _ in ready:
-                    if key.fileobj is self._control:
+                    if key.data == _CONTROL:
                         if not self._listen():
-                            selector.unregister(self._control)
-                            deadline = time.monotonic() + _PIPE_SECONDS
-                    elif data := _read(key.fileobj):  # type: ignore[arg-type]
-                        yield Chunk(names[key.fileobj], data)  # type: ignore[index, arg-type]
+                            selector.unregister(key.fileobj)
+                            rest.begin()
+                    elif data := os.read(key.fd, _BLOCK):
+                        rest.count(data)
+                        yield Chunk(key.data, data)
                     else:
                         selector.unregister(key.fileobj)
         self._end()
@@ -173,6 +172,8 @@ class LocalProcess:
             verb, _, code = self._next_line().partition(" ")
             if verb == "ended":
                 self._exit = Exit(int(code))
+        if not data and self._exit is None:
+            kill_strays(self.directory)  # the guard was killed and cannot
         return data != b""
 
     def _next_line(self) -> str:
@@ -199,5 +200,19 @@ class LocalProcess:
             self._guard.kill()
 
 
-def _read(file: IO[bytes]) -> bytes:
-    return file.read1(_BLOCK)  # type: ignore[attr-defined, no-any-return]  # a pipe is buffered
+class _Rest:
+    """How long to read on after the guard's end, from pipes that only somebody unreachable can hold."""
+
+    def __init__(self) -> None:
+        self.seconds: float | None = None
+        self._bytes, self._deadline = 0, math.inf
+
+    def begin(self) -> None:
+        self.seconds, self._deadline = _PIPE_SECONDS, time.monotonic() + _REST_SECONDS
+        self._bytes = 0
+
+    def count(self, data: bytes) -> None:
+        self._bytes += len(data)
+
+    def is_over(self) -> bool:
+        return self.seconds is not None and (self._bytes > _PIPE_BYTES or time.monotonic() > self._deadline)
