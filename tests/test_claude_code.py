@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from skillwalker.claude_code import arguments, environment, prompt_line, prompt_text
+from skillwalker.claude_code import (
+    FLAGS,
+    arguments,
+    environment,
+    missing_flags,
+    parse_version,
+    prompt_line,
+    prompt_text,
+)
 from skillwalker.evals import Test, TestType
 
 
@@ -91,3 +99,35 @@ def test_the_prompt_is_one_line_and_arrives_to_the_byte(text):
     assert line.count(b"\n") == 1
     assert line.isascii()
     assert json.loads(line)["message"] == {"role": "user", "content": text}
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("2.1.332 (Claude Code)\n", "2.1.332"),
+        ("2.2 (Claude Code)", "2.2"),
+        ("2.1.400-beta.1 (Claude Code)\n", "2.1.400"),
+        ("2.1.332\n", None),
+        ("Claude 2.1.332 (Claude Code)", None),
+        ("(Claude Code)", None),
+        ("", None),
+    ],
+)
+def test_only_claude_code_has_a_version(said, version):
+    assert parse_version(said) == version
+
+
+@pytest.mark.parametrize("kind", TestType)
+def test_every_flag_that_is_always_given_is_asked_for(kind):
+    given = {argument.partition("=")[0] for argument in call(kind, scaffold=Path("/s"))}
+
+    assert given - {"--forward-subagent-text"} == set(FLAGS)
+
+
+def test_a_flag_that_the_help_does_not_show_is_missing():
+    shown = "  -p, --print  Print\n  --model <m>, see --print\n  --output-format=x --plugin-dirs --x--verbose"
+
+    assert missing_flags(shown) == [
+        flag for flag in FLAGS if flag not in ("--print", "--model", "--output-format")
+    ]
+    assert missing_flags(" ".join(FLAGS)) == []
