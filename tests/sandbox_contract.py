@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from sandbox_lab import LINE, Lab, until
@@ -62,7 +63,7 @@ class SandboxContract:
 
     def test_the_gateway_answers(self, lab: Lab[Any]) -> None:
         before = lab.gateway.requests
-        assert lab.run(f"seq 60 | xargs -P 20 -I N {HELLO}").text == "hello 0" * 60
+        assert lab.run(f"seq 60 | xargs -P 20 -I % {HELLO}").text == "hello 0" * 60
         assert lab.gateway.requests == before + 60
 
     def test_a_large_request_passes(self, lab: Lab[Any]) -> None:
@@ -79,6 +80,28 @@ class SandboxContract:
             plugins=[("acme", first), ("other tools", second)],
         )
         assert result.text == "Aran\nskills\n"
+
+    def test_links_that_lead_away_stop_nothing(self, lab: Lab[Any], tmp_path: Path) -> None:
+        top = tmp_path / "root" / "acme"
+        (top / "sub").mkdir(parents=True)
+        (top / "a.txt").write_text("A")
+        (tmp_path / "outside.txt").write_text("secret")
+        (top / "climbs").symlink_to("../../nowhere/x")
+        (top / "sub/climbs").symlink_to("../../../../../../etc/hostname")
+        (top / "absolute").symlink_to(tmp_path / "outside.txt")
+        (top / "gone").symlink_to("/no/such/thing")
+        (top / "nowhere").symlink_to("missing")
+        (top / "inside").symlink_to("a.txt")
+        tree = Tree.of_directory(top, root=tmp_path / "root")
+        path = lab.sandbox.plugin_path("links", 0, "acme")
+        result = lab.run(
+            f'for d in . "{path}"; do cd "$d"; cat inside; ls sub; cat absolute climbs gone nowhere; done',
+            trial_id="links",
+            plugins=[("acme", tree)],
+            scaffold=tree,
+        )
+        assert result.text == "AA"
+        assert result.workspace.created == result.workspace.changed == result.workspace.deleted == ()
 
     def test_two_trials_have_their_own_plugins_at_the_same_place(self, lab: Lab[Any]) -> None:
         running = []
