@@ -17,7 +17,11 @@ from skillwalker.isolate import one_agent_plugin, one_skill_plugin
 from skillwalker.jobs import Settings, TrialJob
 from skillwalker.results import TestResult, TrialResult, trials_needed
 from skillwalker.store import RunDirectory
+from skillwalker.text import safe
 from skillwalker.tree import Tree
+
+NOTES_SHOWN = 5
+"""Of one plugin or scaffold; a directory full of links would bury everything else."""
 
 
 @frozen
@@ -102,6 +106,21 @@ def plan(
     if problems:
         raise ConfigurationError(problems)
     return tuple(planned)
+
+
+def tree_notices(planned: Iterable[PlannedTest]) -> tuple[str, ...]:
+    """What plugins and scaffolds hold that no sandbox gets, each once."""
+    notices: dict[str, None] = {}
+    for one in planned:
+        trees = [(f"plugin {name}", tree) for name, tree in one.plugins]
+        if one.scaffold and one.checked.test.scaffold:
+            trees.append((f"scaffold {one.checked.test.scaffold.name}", one.scaffold))
+        for name, tree in trees:
+            shown = [*tree.notes[:NOTES_SHOWN]]
+            if more := len(tree.notes) - len(shown):
+                shown.append(f"{more} more that did not come along as they are")
+            notices.update(dict.fromkeys(f"{safe(name)}: {safe(note)}" for note in shown))
+    return tuple(notices)
 
 
 def jobs(

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
 from skillwalker.text import did_you_mean, listed
-from skillwalker.tree import Tree
+from skillwalker.tree import Tree, evals_of
 
 Part = TypeVar("Part", Skill, Agent)
 
@@ -62,7 +62,9 @@ class Plugin:
         Raises:
             OSError: something in it cannot be read.
         """
-        tree = Tree.of_directory(self.directory, root=self.root, leave_out=self._is_hidden)
+        tree = Tree.of_directory(
+            self.directory, root=self.root, leave_out=self._is_hidden, private=evals_of(self.root)
+        )
         if not self.generated:
             return tree
         entries = {

@@ -20,7 +20,7 @@ from skillwalker.judging import is_model
 from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import jobs as trial_jobs
-from skillwalker.plan import plan
+from skillwalker.plan import plan, tree_notices
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
 from skillwalker.request import Prepared, RunRequest
@@ -48,7 +48,7 @@ def prepare(request: RunRequest) -> Prepared:
     if problems or checked.problems:
         raise ConfigurationError([*problems, *checked.problems])
     planned = plan(checked.tests, model=request.model, trials=request.trials)
-    notices = dict.fromkeys([*notes, *checked.notices, *checked.broken])
+    notices = dict.fromkeys([*notes, *checked.notices, *tree_notices(planned), *checked.broken])
     return Prepared(request, planned, tuple(notices))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
 import stat
 import tarfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
@@ -15,6 +16,7 @@ from typing import BinaryIO, Literal
 from attrs import field, frozen
 
 from skillwalker.errors import SandboxError
+from skillwalker.text import safe
 
 COMPLETE = ".complete"
 """Name of the last member of a marked tar: where it is missing, the upload was cut."""
@@ -23,6 +25,10 @@ MTIME = 1_000_000_000
 """Modification time of everything in a tar (2001-09-09): builds inside see the same times in every run."""
 
 _PRIVATE = frozenset({".git", ".skillwalker"})
+
+_KEPT_FILE = 1 << 20
+_KEPT_TREE = 32 << 20
+"""Bytes of a file and of a tree that are read once and kept: what changes later changes no trial."""
 
 
 @frozen
@@ -52,7 +58,8 @@ class Tree:
     """Entries sorted by path, each with all its parent directories.
 
     A tree never holds `.git`, `.skillwalker`, FIFOs, sockets or devices, nor an eval (`evals/<name>/` with a
-    `tests.json`); only a tree that is taken from inside an eval, a scaffold, may hold evals of its own.
+    `tests.json`); only a tree that is taken from inside an eval, a scaffold, may hold evals of its own. All
+    its links stay in it by their text: engines refuse a whole archive for one that does not.
 
     Attributes:
         notes: What was left out or changed, one sentence each; no part of the content.
@@ -78,21 +85,23 @@ class Tree:
         *,
         root: Path,
         leave_out: Callable[[PurePosixPath], bool] = lambda path: False,
+        private: Collection[Path] = (),
     ) -> Tree:
-        """Reads every file once, for its hash.
+        """Reads every file once, for its hash; small ones are kept.
 
         A link to something inside `directory` stays a link (an absolute one becomes relative). A link to
-        something else below `root` is replaced by what it points to. Any other link is kept as written: it
-        points nowhere inside a sandbox, so nothing of this machine comes along.
+        something else below `root` is replaced by what it points to. Any other link that leads out of
+        `directory` is left out.
 
         Args:
             leave_out: Asked with every path relative to `directory`; True leaves it out with all below it.
+            private: Files and directories that are left out, however they are reached.
 
         Raises:
             OSError: something cannot be read; a part of a tree is never taken for the whole.
         """
-        scan = _Scan(directory.resolve(), root.resolve(), leave_out)
-        if _is_eval(scan.top):
+        scan = _Scan(directory.resolve(), root.resolve(), leave_out, private)
+        if scan.is_private(scan.top, scan.top.stat()):
             scan.notes.append("left out as a whole, it is an eval")
         else:
             scan.directory(scan.top, "", (scan.top,))
@@ -172,75 +181,127 @@ class _Checked(io.RawIOBase):
             raise self._changed()
 
     def _changed(self) -> SandboxError:
-        return SandboxError(f"{self._entry.source or self._entry.path} has changed since the run began")
+        return SandboxError(
+            f"{self._entry.source or self._entry.path} has changed since the run began, and it lies in a "
+            "plugin or scaffold; write such files elsewhere, or run when nothing writes there"
+        )
 
 
 class _Scan:
     """Collects the entries of one directory; `notes` say what did not come along."""
 
-    def __init__(self, top: Path, root: Path, leave_out: Callable[[PurePosixPath], bool]) -> None:
+    def __init__(
+        self,
+        top: Path,
+        root: Path,
+        leave_out: Callable[[PurePosixPath], bool],
+        private: Collection[Path],
+    ) -> None:
         self.top, self.root, self.leave_out = top, root, leave_out
-        self.in_eval = any(_is_eval(parent) for parent in top.parents if parent.is_relative_to(root))
+        self.in_eval = any(_is_eval(parent) for parent in top.parents)
+        self.private = set(_identities(private))  # not by path, since links give a directory several
         self.entries: dict[str, Entry] = {}
         self.notes: list[str] = []
+        self.room = _KEPT_TREE
 
     def directory(self, directory: Path, prefix: str, inside: tuple[Path, ...]) -> None:
         """Adds what is in `directory`; `inside` are the real directories this path leads through."""
         for item in sorted(os.scandir(directory), key=lambda item: item.name):
             path = f"{prefix}{item.name}"
-            if item.name in _PRIVATE or self.leave_out(PurePosixPath(path)):
-                continue
-            self.item(Path(item.path), path, inside)
+            if item.name in _PRIVATE:
+                if prefix:
+                    self.notes.append(f"{path}: left out, as every {item.name}")
+            elif not self.leave_out(PurePosixPath(path)):
+                self.item(Path(item.path), path, inside)
 
     def item(self, file: Path, path: str, inside: tuple[Path, ...]) -> None:
         status = file.lstat()
         if stat.S_ISLNK(status.st_mode):
             self.link(file, path, inside)
+        elif self.is_private(file, status):
+            return
         elif stat.S_ISDIR(status.st_mode):
-            if self.in_eval or not _is_eval(file):
-                self.entries[path] = Entry(path, "dir", 0o755)
-                self.directory(file, f"{path}/", (*inside, file.resolve()))
+            self.entries[path] = Entry(path, "dir", 0o755)
+            self.directory(file, f"{path}/", (*inside, file.resolve()))
         elif stat.S_ISREG(status.st_mode):
-            with file.open("rb") as content:
-                digest = hashlib.file_digest(content, "sha256").hexdigest()
-                size = content.tell()
-            mode = 0o755 if status.st_mode & stat.S_IXUSR else 0o644
-            self.entries[path] = Entry(path, "file", mode, digest, size, source=file)
+            self.file(file, path, 0o755 if status.st_mode & stat.S_IXUSR else 0o644)
         else:
             self.notes.append(f"{path}: left out, it is neither file, directory nor link")
 
+    def file(self, file: Path, path: str, mode: int) -> None:
+        with file.open("rb") as content:
+            limit = min(_KEPT_FILE, self.room)
+            data: bytes | None = content.read(limit + 1)
+            if data is not None and len(data) <= limit:
+                digest, size = hashlib.sha256(data).hexdigest(), len(data)
+                self.room -= size
+            else:
+                content.seek(0)
+                data, digest = None, hashlib.file_digest(content, "sha256").hexdigest()
+                size = content.tell()
+        self.entries[path] = Entry(path, "file", mode, digest, size, source=file, data=data)
+
     def link(self, file: Path, path: str, inside: tuple[Path, ...]) -> None:
         text = os.readlink(file)
+        parent = PurePosixPath(path).parent
         try:
             target = file.resolve(strict=True)
         except (OSError, RuntimeError):  # dangling, or a loop of links
-            self.entries[path] = Entry(path, "link", 0o644, link=text)
-            self.notes.append(f"{path}: a link that leads nowhere")
+            if _leaves(text, parent):
+                self.notes.append(f"{path}: left out, a link that leads out of the directory and to nothing")
+            else:
+                self.entries[path] = Entry(path, "link", 0o644, link=text)
+                self.notes.append(f"{path}: a link that leads nowhere")
             return
         if target.is_relative_to(self.top):
-            if file != self.top / path or _leaves(text, PurePosixPath(path).parent):
-                relative = os.path.relpath(target, self.top / PurePosixPath(path).parent)
-                text = Path(relative).as_posix()
+            if file != self.top / path or _leaves(text, parent):
+                text = Path(os.path.relpath(target, self.top / parent)).as_posix()
             self.entries[path] = Entry(path, "link", 0o644, link=text)
         elif not target.is_relative_to(self.root):
-            self.entries[path] = Entry(path, "link", 0o644, link=text)
-            self.notes.append(f"{path}: a link that leaves the root, its content is left out")
-        elif self._private(target):
+            self.notes.append(f"{path}: left out, a link that leads out of {safe(self.root.name)}/")
+        elif self.leads_to_private(target):
             self.notes.append(f"{path}: left out, it links to an eval or to private files")
         elif target in inside:
             self.notes.append(f"{path}: left out, it links to a directory it lies in")
         else:
             self.item(target, path, inside)
 
-    def _private(self, target: Path) -> bool:
+    def is_private(self, file: Path, status: os.stat_result) -> bool:
+        if (status.st_dev, status.st_ino) in self.private:
+            return True
+        return not self.in_eval and stat.S_ISDIR(status.st_mode) and _is_eval(file)
+
+    def leads_to_private(self, target: Path) -> bool:
         below = target.relative_to(self.root)
         if _PRIVATE.intersection(below.parts):
             return True
-        return any(_is_eval(self.root / parent) for parent in (below, *below.parents))
+        ways = [self.root / way for way in (below, *below.parents)]
+        return any(_is_eval(way) for way in ways) or not self.private.isdisjoint(_identities(ways))
+
+
+def evals_of(root: Path) -> tuple[Path, ...]:
+    """What would tell a trial its own answers: all of `evals/`, and what links in it lead to.
+
+    Other tools keep their answers and results in `evals/` as well.
+    """
+    evals = root / "evals"
+    with contextlib.suppress(OSError):
+        found = [evals / name for name in os.listdir(evals)]
+        files = [each / name for each in found for name in ("tests.json", "rehearsal.json", "rubrics")]
+        return (evals, *(each for each in found if (each / "tests.json").is_file()), *files)
+    return ()
 
 
 def _is_eval(directory: Path) -> bool:
     return directory.parent.name == "evals" and (directory / "tests.json").is_file()
+
+
+def _identities(paths: Iterable[Path]) -> Iterator[tuple[int, int]]:
+    """What is the same for all names of a file; nothing for one that is not there."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            yield status.st_dev, status.st_ino
 
 
 def _leaves(link: str, parent: PurePosixPath) -> bool:

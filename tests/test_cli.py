@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -118,6 +119,22 @@ def test_a_scaffolds_settings_are_named(run_cli, root):
 
     assert called.code == 0
     assert "scaffold shop" in called.err
+
+
+def test_what_does_not_come_along_of_a_plugin_or_scaffold_is_told_before_the_run(run_cli, root):
+    for number in range(7):
+        (root / "acme" / f"link{number}").symlink_to("../../nowhere")
+    an_eval(
+        root, [{"name": "x", "scaffold": "shop", "expect": [SAYS]}], name="third", scaffolds={"shop/a": ""}
+    )
+    os.mkfifo(root / "evals" / "third" / "scaffolds" / "shop" / "pipe")
+
+    called = run_cli("--root", root, "run", "--dry-run")
+
+    assert called.code == 0
+    assert called.out.count("note: plugin acme: link") == 5
+    assert "note: plugin acme: 2 more" in called.out
+    assert "note: scaffold shop: pipe: left out" in called.out
 
 
 @pytest.mark.parametrize(

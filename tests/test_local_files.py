@@ -55,9 +55,9 @@ def test_a_plugin_is_read_only(tmp_path):
 def test_a_file_that_has_changed_since_is_not_taken_for_the_one_that_was(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "a").write_bytes(b"then")
+    (source / "a").write_bytes(b"then" * 500_000)
     tree = Tree.of_directory(source, root=source)
-    (source / "a").write_bytes(b"now!")
+    (source / "a").write_bytes(b"now!" * 500_000)
 
     with pytest.raises(SandboxError, match="has changed"):
         unpack(tree, tmp_path / "out")

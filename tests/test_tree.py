@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillwalker.errors import SandboxError
-from skillwalker.tree import COMPLETE, MTIME, Tree
+from skillwalker.tree import COMPLETE, MTIME, Tree, evals_of
 
 
 def tar_of(tree: Tree, **options: object) -> bytes:
@@ -113,6 +113,43 @@ def test_private_things_evals_and_what_the_caller_names_stay_out(tmp_path: Path)
     tree = Tree.of_directory(tmp_path, root=tmp_path, leave_out=lambda path: path.name == "node_modules")
     files = [entry.path for entry in tree.entries if entry.kind == "file"]
     assert files == ["evals/other-tool/prompt.md", "skills/a/SKILL.md"]
+    assert tree.notes == ("sub/.git: left out, as every .git",)
+
+
+def test_no_answer_of_the_root_comes_along_whatever_way_leads_to_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "SKILL.md": "a",
+            "real/min/tests.json": "{}",
+            "real/min/rubrics/r.md": "secret",
+            "shared/tests.json": "{secret}",
+            "rubrics/r.md": "secret",
+            "evals/other-tool/answers.json": "secret",
+            "evals/own/prompts/p.md": "p",
+            "vendor/evals/x/tests.json": "{secret}",
+            "vendor/evals/y/notes.md": "kept",
+            "p/SKILL.md": "p",
+        },
+    )
+    (tmp_path / "evals/min").symlink_to("../real/min")
+    (tmp_path / "evals/own/tests.json").symlink_to("../../shared/tests.json")
+    (tmp_path / "evals/own/rubrics").symlink_to("../../rubrics")
+    (tmp_path / "p/all").symlink_to("../evals")
+    (tmp_path / "p/one").symlink_to("../real/min/rubrics")
+    (tmp_path / "p/two").symlink_to("../rubrics/r.md")
+    private = evals_of(tmp_path)
+    tree = Tree.of_directory(tmp_path, root=tmp_path, private=private)
+    assert [entry.path for entry in tree.entries if entry.kind == "file"] == [
+        "SKILL.md",
+        "p/SKILL.md",
+        "vendor/evals/y/notes.md",
+    ]
+    assert b"secret" not in tar_of(tree)
+    inner = Tree.of_directory(tmp_path / "p", root=tmp_path, private=private)
+    assert paths(inner) == ["SKILL.md"]
+    assert len(inner.notes) == 3
+    assert evals_of(tmp_path / "p") == ()
 
 
 def test_a_scaffold_may_hold_evals_of_its_own_but_an_eval_is_no_tree(tmp_path: Path) -> None:
@@ -120,6 +157,7 @@ def test_a_scaffold_may_hold_evals_of_its_own_but_an_eval_is_no_tree(tmp_path: P
     write(tmp_path, {"evals/one/tests.json": "{}"})
     write(scaffold, {"evals/inner/tests.json": "{}"})
     assert "evals/inner/tests.json" in paths(Tree.of_directory(scaffold, root=tmp_path))
+    assert "evals/inner/tests.json" in paths(Tree.of_directory(scaffold, root=scaffold))
     whole = Tree.of_directory(tmp_path / "evals/one", root=tmp_path)
     assert (whole.entries, whole.notes) == ((), ("left out as a whole, it is an eval",))
 
@@ -146,6 +184,9 @@ def test_links(tmp_path: Path) -> None:
     (root / "shared/deep/back").symlink_to("../../plugin/real/a.txt")
     (plugin / "out").symlink_to(tmp_path / "outside.txt")
     (plugin / "nowhere").symlink_to("missing")
+    (plugin / "real/climbs").symlink_to("../../nowhere/x")
+    (plugin / "gone").symlink_to("/gone/for/good")
+    (root / "shared/deep/climbs").symlink_to("../../../nowhere/x")
     (plugin / "circle").symlink_to("circle")
     (plugin / "rubric").symlink_to("../evals/e/rubric.md")
     tree = Tree.of_directory(plugin, root=root)
@@ -154,7 +195,6 @@ def test_links(tmp_path: Path) -> None:
         "absolute": "real/a.txt",
         "roundabout": "real/a.txt",
         "shared/deep/back": "../../real/a.txt",
-        "out": str(tmp_path / "outside.txt"),
         "nowhere": "missing",
         "circle": "circle",
     }
@@ -163,9 +203,12 @@ def test_links(tmp_path: Path) -> None:
     assert b"secret" not in tar_of(tree)
     assert sorted(note.split(":")[0] for note in tree.notes) == [
         "circle",
+        "gone",
         "nowhere",
         "out",
+        "real/climbs",
         "rubric",
+        "shared/deep/climbs",
         "shared/loop",
     ]
 
@@ -177,13 +220,34 @@ def test_fifos_are_left_out_with_a_note(tmp_path: Path) -> None:
     assert tree.notes == ("pipe: left out, it is neither file, directory nor link",)
 
 
-def test_a_file_that_changes_after_the_hash_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, {"a.txt": "one"})
+def test_a_large_file_that_changes_after_the_hash_is_an_error_with_its_place(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "one" * 500_000})
     tree = Tree.of_directory(tmp_path, root=tmp_path)
-    for text in ("two", "three, longer", "1"):
+    for text in ("two" * 500_000, "three, longer" * 500_000, "1"):
         write(tmp_path, {"a.txt": text})
-        with pytest.raises(SandboxError, match="changed since"):
+        with pytest.raises(
+            SandboxError, match=r"/a\.txt has changed since .* it lies in a plugin or scaffold"
+        ):
             tar_of(tree)
+
+
+def test_a_small_file_that_changes_is_sent_as_it_was(tmp_path: Path) -> None:
+    write(tmp_path, {"out.json": "", "a.txt": "one"})
+    tree = Tree.of_directory(tmp_path, root=tmp_path)
+    before = tar_of(tree)
+    write(tmp_path, {"out.json": "{}"})
+    (tmp_path / "a.txt").unlink()
+    assert tar_of(tree) == before
+    assert tree.read("a.txt") == b"one"
+
+
+def test_a_tree_keeps_no_more_than_its_share_of_memory(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number}.bin").write_bytes(bytes([number]) * (1 << 20))
+    tree = Tree.of_directory(tmp_path, root=tmp_path)
+    assert sum(len(entry.data or b"") for entry in tree.entries) == 32 << 20
+    assert {entry.size for entry in tree.entries} == {1 << 20}
+    assert len({entry.sha256 for entry in tree.entries}) == 40
 
 
 def test_it_pickles(tmp_path: Path) -> None:
