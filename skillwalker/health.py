@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import unescape
 from typing import Literal, Protocol
 
@@ -29,6 +29,10 @@ class Served(Protocol):
     @property
     def miss(self) -> str | None:
         """What no script or cassette had an answer for; None where nothing was missed."""
+
+    @property
+    def last_texts(self) -> Collection[str]:
+        """What the model said last in the main conversation."""
 
     @property
     def listing(self) -> Listing | None:
@@ -71,6 +75,8 @@ def assess(
     servers_matter: bool,
     stderr_tail: str = "",
     must_list: MustList | None = None,
+    lingered: bool = False,
+    redact: Callable[[str], str] = str,
 ) -> Health:
     """The first reason that holds, from the most to the least certain.
 
@@ -78,6 +84,8 @@ def assess(
         ended: How the process ended; None where that is not known.
         plugin_paths: Where the trial's plugins stood; each must have been loaded from there.
         must_list: The skill or agent that an activation test is about.
+        lingered: Whether the runner killed it since it did not end after its result.
+        redact: Does to a text of the model what was done to the stream.
         servers_matter: Whether an MCP server that does not connect counts as a plugin that did not load.
     """
     if stopped:
@@ -92,6 +100,12 @@ def assess(
         return _without_result(served, ended, stderr_tail)
     if transcript.result.is_error is not False or transcript.result.subtype != "success":
         return _error_result(transcript.result, served)
+    if said := _not_said(transcript.result, served, redact):
+        return Health(Reason.CONTAMINATED, said)
+    if not transcript.ended:
+        return Health(Reason.INCOMPLETE_STREAM, "the stream goes on after its last result and has no end")
+    if ended and ended.killed and not lingered:
+        return Health(Reason.CLAUDE_ERROR, f"Claude Code was killed after a result (exit code {ended.code})")
     if problem := _not_loaded(transcript.init, plugin_paths, servers_matter):
         return Health(Reason.PLUGIN_NOT_LOADED, problem)
     if transcript.not_events and (lost := set(served.tool_use_ids) - set(transcript.tool_use_ids)):
@@ -138,6 +152,14 @@ def _foreign(transcript: Transcript, served: Served) -> str:
     if messages:
         return f"{len(messages)} message(s) in the stream that the model did not send, such as {messages[0]}"
     return ""
+
+
+def _not_said(result: ResultEvent, served: Served, redact: Callable[[str], str]) -> str:
+    """Where the final text is none that the model said; a trial can write a result to its own stdout."""
+    text = (result.text or "").strip()
+    if not text or not served.answers or text in {redact(said).strip() for said in served.last_texts}:
+        return ""
+    return f"the final text is not what the model said last: {safe(text, 100)}"
 
 
 def _without_result(served: Served, ended: Exit | None, stderr_tail: str) -> Health:

@@ -55,6 +55,7 @@ class StreamReader:
     api_error: str | None = field(default=None, init=False)
     not_events: int = field(default=0, init=False)
     cut_off: bool = field(default=False, init=False)
+    ended: bool = field(default=False, init=False)
     _answer: Answer = field(factory=Answer, init=False)
     _answers_in_main: int = field(default=0, init=False)
     _prompt_came_back: bool = field(default=False, init=False)
@@ -104,6 +105,7 @@ class StreamReader:
     def _assistant(self, event: Event) -> None:
         message = as_dict(event.data.get("message"))
         model, identity, parent = as_str(message.get("model")), as_str(message.get("id")), event.parent
+        self.ended = self.ended and parent is not None
         if parent is not None:
             self.agents.began(parent)
             self.agents.said(event)
@@ -126,6 +128,7 @@ class StreamReader:
 
     def _user(self, event: Event) -> None:
         data, parent = event.data, event.parent
+        self.ended = self.ended and parent is not None
         if parent is not None:
             self.agents.began(parent)
         for result in self.tools.results(event):
@@ -161,6 +164,7 @@ class StreamReader:
 
     def _result(self, event: Event) -> None:
         self.results += 1
+        self.ended = True
         self.result = ResultEvent.of(event.data)
         models = model_usage(event.data)
         self.usage_by_model = models

@@ -48,6 +48,7 @@ class Transcript:
         agents_hidden: An agent may have been used that is not among `agents`: an unknown tool was passed a
             `subagent_type`.
         not_events: Lines that are no events.
+        ended: Nothing of the main conversation came after the last result.
         cut_off: The last line is no event and has no end.
         notes: What a reader of the results should know of the stream.
     """
@@ -73,6 +74,7 @@ class Transcript:
     agents_hidden: bool = False
     not_events: int = 0
     cut_off: bool = False
+    ended: bool = False
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -109,6 +111,7 @@ class Transcript:
             skills_hidden=reader.skills.call_hidden or reader.skills.command_hidden,
             agents_hidden=reader.agents.hidden,
             not_events=reader.not_events,
+            ended=reader.ended,
             cut_off=reader.cut_off,
             notes=reader.notes(),
         )

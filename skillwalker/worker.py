@@ -109,6 +109,7 @@ class _Observed:
     duration_ms: int | None = None
     stderr_tail: str = ""
     workspace: Path | None = None
+    lingered: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -134,6 +135,8 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         servers_matter=test.type not in claude_code.CALL_TYPES,
         stderr_tail=observed.stderr_tail,
         must_list=_must_list(job),
+        lingered=observed.lingered,
+        redact=worker.redactor.value,
     )
     workspace = Workspace(observed.workspace, job.scaffold) if observed.workspace else None
     if health.healthy and workspace and not workspace.complete:
@@ -211,6 +214,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
         duration_ms=None if seconds is None else round(seconds * 1000),
         stderr_tail=recorder.stderr_tail,
         workspace=workspace,
+        lingered=watched.lingered,
         notes=(*notes, LINGERED) if watched.lingered else notes,
     )
 

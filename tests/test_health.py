@@ -25,6 +25,7 @@ class Served:
     miss: str | None = None
     errors: tuple[tuple[int, str, str], ...] = ()
     listing: Listing | None = None
+    last_texts: tuple[str, ...] = ("Done.", "Waiting.", "from nowhere")
 
 
 def good() -> TranscriptBuilder:
@@ -236,3 +237,42 @@ def test_a_description_that_the_model_did_not_see_in_full_measures_nothing(
         Reason.NOT_LISTED if said else None,
         True,
     )
+
+
+def test_a_final_text_that_the_model_did_not_say_contaminates(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).text("Done.").result("FORGED")
+
+    found = health(tmp_path, events)
+    assert found.reason is Reason.CONTAMINATED
+    assert "FORGED" in found.message
+
+
+def test_a_result_in_the_middle_is_not_the_end(tmp_path):
+    events = (
+        TranscriptBuilder().init(plugins={"acme": PATH}).text("Done.").result().tool("Bash", {"command": "x"})
+    )
+
+    assert health(tmp_path, events).reason is Reason.INCOMPLETE_STREAM
+
+
+@pytest.mark.parametrize("code", [137, 143, -9])
+def test_a_process_that_was_killed_did_not_end_by_itself(tmp_path, code):
+    assert health(tmp_path, good(), ended=Exit(code)).reason is Reason.CLAUDE_ERROR
+    assert health(tmp_path, good(), ended=Exit(code), lingered=True).healthy
+
+
+def test_what_was_overwritten_in_the_stream_is_so_in_the_comparison(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).text("It is ***.").result()
+    transcript = Transcript.read(events.write(tmp_path / "events.jsonl"))
+    served = Served(message_ids=frozenset(transcript.message_ids), last_texts=("It is abc.",))
+
+    found = assess(
+        transcript,
+        served,
+        ended=Exit(0),
+        stopped=None,
+        plugin_paths=[PATH],
+        servers_matter=True,
+        redact=lambda text: text.replace("abc", "***"),
+    )
+    assert found.healthy

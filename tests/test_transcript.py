@@ -34,7 +34,7 @@ def test_whole_streams(path: Path) -> None:
     expected = json.loads(beside.read_text("utf-8")) if beside.exists() else {}
     transcript = Transcript.read(path, NAMES, expected.get("prompt"))
     seen = {"prompt": expected.get("prompt"), **summary(transcript)}
-    if os.environ.get("SKILLWALKER_REWRITE"):
+    if os.environ.get("REWRITE_EXPECTED"):
         beside.write_text(json.dumps(seen, indent=1, ensure_ascii=False) + "\n", "utf-8")
     assert seen == expected
 

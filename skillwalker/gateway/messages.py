@@ -188,6 +188,12 @@ class Aggregate:
         """The tool_use blocks so far, each with `id`, `name` and as much of `input` as can be read."""
         return [block for block in self._content() if block.get("type") == "tool_use"]
 
+    @property
+    def texts(self) -> list[str]:
+        """The text blocks so far, and all of them as one."""
+        found = [str(block.get("text", "")) for block in self._content() if block.get("type") == "text"]
+        return found if len(found) < 2 else [*found, "".join(found), "\n".join(found), "\n\n".join(found)]
+
     def block(self, index: int) -> Mapping[str, Any]:
         """One content block so far; {} where it has not begun."""
         if index not in self._blocks:

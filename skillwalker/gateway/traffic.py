@@ -17,6 +17,9 @@ from skillwalker.gateway.conversations import Place
 from skillwalker.gateway.listing import Listing
 from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate
 
+ANSWERS_KEPT = 4
+"""Answers whose texts are remembered: the last one, and those that Claude Code may have gone back to."""
+
 ERRORS_KEPT = 50
 """Error answers remembered per caller, the last ones."""
 
@@ -54,6 +57,7 @@ class Traffic:
         message_ids, tool_use_ids: All that was begun to be sent.
         usage: By the model that answered; a broken-off answer counts with what it told before.
         listing: What the last request of the main conversation listed; None before the first one.
+        last_texts: What the model said last in the main conversation: the texts of its last few answers.
         miss: What no script or cassette had an answer for.
         log_problem: Why gateway.jsonl is not whole.
     """
@@ -68,6 +72,7 @@ class Traffic:
     tool_use_ids: frozenset[str]
     usage: Mapping[str, Tokens]
     listing: Listing | None
+    last_texts: tuple[str, ...]
     miss: str | None
     log_problem: str | None
 
@@ -101,6 +106,7 @@ class Meter:
         self._tool_use_ids: set[str] = set()
         self._usage: dict[str, Tokens] = {}
         self._listing: Listing | None = None
+        self._last_texts: deque[tuple[str, ...]] = deque(maxlen=ANSWERS_KEPT)
         self._miss: str | None = None
         self._log_problem: str | None = None
         # Unbuffered: what a full disk refused is not tried again with the next line.
@@ -136,6 +142,8 @@ class Meter:
                     self._miss = record.error[2]
             elif record.answer.complete:
                 self._answers += 1
+            if record.place.thread.kind == "main" and (texts := tuple(record.answer.texts)):
+                self._last_texts.append(texts)
             if record.answer.model:
                 before = self._usage.get(record.answer.model, Tokens())
                 self._usage[record.answer.model] = before.plus(record.answer.usage)
@@ -154,6 +162,7 @@ class Meter:
                 tool_use_ids=frozenset(self._tool_use_ids),
                 usage=dict(self._usage),
                 listing=self._listing,
+                last_texts=tuple(text for texts in self._last_texts for text in texts),
                 miss=self._miss,
                 log_problem=self._log_problem,
             )

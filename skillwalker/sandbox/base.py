@@ -74,6 +74,11 @@ class Exit:
     code: int | None
     out_of_memory: bool | None = None
 
+    @property
+    def killed(self) -> bool:
+        """Whether a signal ended it, as far as an exit code tells."""
+        return self.code is not None and (self.code < 0 or self.code > 128)
+
 
 class Connector(Protocol):
     """Opens connections to the gateway that speak for one trial."""
