@@ -122,7 +122,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         for index, message in plugins.problems
     ]
     told = {problem.path for problem in loaded.problems}
-    scripts, script_problems = _scripts(draft)
+    scripts, script_problems = _scripts(draft, plugins)
     tests = []
     for test in draft.tests:
         checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name))
@@ -160,12 +160,13 @@ def _unresolved(plugins: PluginSet, reference: str, error: UnresolvedError, path
     return [Problem(safe(str(error)), path=path)] if known or not plugins.problems else []
 
 
-def _scripts(evaluation: Eval) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:
+def _scripts(evaluation: Eval, plugins: PluginSet) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:
     path = evaluation.directory / REHEARSAL_FILE
     if not os.path.lexists(path):
         return {}, ()
+    parts = None if plugins.problems or not evaluation.plugins else plugins.part_names
     try:
-        return load_scripts(path, evaluation.root, [test.name for test in evaluation.tests]), ()
+        return load_scripts(path, evaluation.root, [test.name for test in evaluation.tests], parts), ()
     except ConfigurationError as error:
         return {}, error.problems
 

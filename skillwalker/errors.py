@@ -78,3 +78,7 @@ class SandboxError(SkillwalkerError):
 
 class JudgeError(SkillwalkerError):
     """The judge could not be asked or gave no readable answer."""
+
+
+class JudgeUnscriptedError(JudgeError):
+    """No script or cassette has an answer for the judge."""

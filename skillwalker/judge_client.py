@@ -12,8 +12,9 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from skillwalker.errors import JudgeError
+from skillwalker.errors import JudgeError, JudgeUnscriptedError
 from skillwalker.expectations.base import JudgeAnswer
+from skillwalker.gateway.messages import CASSETTE_MISS
 from skillwalker.judging import model_id, output_config
 from skillwalker.text import safe
 
@@ -68,6 +69,8 @@ class AnthropicJudge:
                 output_config=cast("OutputConfigParam", output_config(schema)),
             )
         except anthropic.APIStatusError as error:
+            if _error_of(error).get("type") == CASSETTE_MISS:
+                raise JudgeUnscriptedError(safe(str(_error_of(error).get("message")), 300)) from error
             raise JudgeError(f"the judge could not be asked: {_of_status(error)}") from error
         except anthropic.AnthropicError as error:
             raise JudgeError(f"the judge could not be asked: {safe(str(error), 300)}") from error
@@ -107,8 +110,12 @@ def _read(message: Message) -> JudgeAnswer:
     return JudgeAnswer(data, message.model, usage.input_tokens, usage.output_tokens)
 
 
-def _of_status(error: anthropic.APIStatusError) -> str:
+def _error_of(error: anthropic.APIStatusError) -> Mapping[str, Any]:
     details = error.body.get("error") if isinstance(error.body, dict) else None
-    if isinstance(details, dict):
+    return details if isinstance(details, dict) else {}
+
+
+def _of_status(error: anthropic.APIStatusError) -> str:
+    if details := _error_of(error):
         return safe(f"HTTP {error.status_code} {details.get('type')}: {details.get('message')}", 300)
     return safe(f"HTTP {error.status_code}: {error.message}", 300)

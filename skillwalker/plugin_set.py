@@ -115,6 +115,14 @@ class PluginSet:
         """What Claude Code ignores of these plugins, each with the plugin's name."""
         return tuple(f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices)
 
+    @property
+    def part_names(self) -> frozenset[str]:
+        """Every `plugin:name` that an agent or a skill can be called by."""
+        skills = [skill for plugin in self.plugins for skill in plugin.skills]
+        agents = [agent.id for plugin in self.plugins for agent in plugin.agents]
+        aliases = (alias for skill in skills for alias in skill.aliases if ":" in alias)
+        return frozenset((*agents, *(skill.id for skill in skills), *aliases))
+
     @cached_property
     def names(self) -> Names:
         """The table by which a transcript knows these skills and agents."""

@@ -64,6 +64,11 @@ def listed(words: Collection[str], limit: int = 10) -> str:
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 test`, `2 tests`; `many` where it is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def _shown(match: re.Match[str]) -> str:
     character = match[0]
     if unicodedata.category(character) not in _HARMFUL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import os
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,18 @@ def test_a_rehearsal_script_is_checked_too(run_cli, root):
 
     assert called.code == 4
     assert "evals/third/rehearsal.json" in called.err
+
+
+def test_the_agents_of_a_script_must_be_there(run_cli, root):
+    script = {"x": {"agents": {"acme:audit": [text("a")], "forked": [text("b")], "acme:tidy": [text("c")]}}}
+    an_eval(root, [{"name": "x", "expect": [SAYS]}], name="third", script=script)
+
+    called = run_cli("--root", root, "validate")
+
+    assert called.code == 4
+    assert "no such agent or skill: acme:audit (did you mean acme:auditor?)" in called.err
+    assert "write acme:forked" in called.err
+    assert "acme:tidy" not in called.err
 
 
 def test_what_belongs_to_other_tools_is_noted_and_no_error(run_cli, root):
@@ -340,3 +353,71 @@ def test_hostile_texts_of_a_plugin_cannot_steer_the_terminal(run_cli, root):
     called = run_cli("--root", root, "validate")
 
     assert r"./\x1b[2J\u202e does not exist" in called.err
+
+
+def program(*arguments: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
+    """The installed program, in a process of its own."""
+    path = str(Path(sys.executable).with_name("skillwalker"))
+    return subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
+
+
+def test_without_a_command_help_is_shown(run_cli):
+    called = run_cli()
+
+    assert called.code == 4
+    assert "Traceback" not in called.err
+    assert "Usage:" in called.out + called.err
+
+
+def test_a_reader_that_goes_away_is_no_failed_test(root):
+    path = str(Path(sys.executable).with_name("skillwalker"))
+    done = subprocess.run(
+        ["bash", "-c", f"{path} --root {root} list | true; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() in ("0", "141")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_a_character_shows_an_escape(root):
+    an_eval(root, [{"name": "日本語", "expect": [SAYS]}], name="third")
+    environment = {**os.environ, "PYTHONIOENCODING": "latin1"}
+
+    done = program("--root", root, "list", env=environment)
+
+    assert done.returncode == 0
+    assert "\\u65e5\\u672c\\u8a9e" in done.stdout
+
+
+def test_closed_output_is_no_fault(root):
+    path = str(Path(sys.executable).with_name("skillwalker"))
+    done = subprocess.run(
+        ["bash", "-c", f"{path} --root {root} validate >&-"], capture_output=True, check=False
+    )
+
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_exit_code_2_also_before_anything_runs(root):
+    code = (
+        "import signal, skillwalker.checks as c, skillwalker.cli.main as m\n"
+        "def stop(*_): raise KeyboardInterrupt\n"
+        "c.check_evals = stop\n"
+        f"print(m.exit_code(['--root', {str(root)!r}, 'validate']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "2"
+    assert "interrupted" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["inf", "1e400", "nan", "0"])
+def test_a_limit_beyond_sense_is_refused(run_cli, root, value):
+    called = run_cli("--root", root, "run", "--dry-run", "--timeout", value)
+
+    assert called.code == 4
+    assert "Traceback" not in called.err

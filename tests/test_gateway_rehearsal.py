@@ -161,7 +161,10 @@ def test_a_script_for_another_rubric_is_a_miss(tmp_path):
     with opened(script({"judge": [{"passed": [True]}]}, tmp_path), purpose="judge") as link:
         body = request(user("R"), tools=(), output_config=judging.output_config(schema))
         assert post(link, body)[0] == 409
-        assert link.traffic().miss == "the judge is asked for 2 criteria, `passed` has 1"
+        said = (
+            "rehearsal.json: tests.Greets.judge[0].passed has 1 answer, and in turn 1 the judge is asked for"
+        )
+        assert link.traffic().miss == f"{said} 2 criteria"
 
 
 def test_a_judges_question_of_another_form_is_answered_with_yes(tmp_path):

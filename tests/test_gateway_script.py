@@ -128,6 +128,26 @@ def test_an_agent_is_found_by_its_id_or_a_bare_name_of_one_owner():
     assert script.agent(None) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("helper", "tests.Greets.agents.helper: expected plugin:agent or plugin:skill; write demo:helper"),
+        ("demo:helpr", "no such agent or skill: demo:helpr (did you mean demo:helper?)"),
+        ("zz:q", "no such agent or skill: zz:q; the plugins have demo:forked, demo:helper"),
+    ],
+)
+def test_an_agent_that_no_plugin_has_would_never_answer(tmp_path, name, said):
+    file = tmp_path / "rehearsal.json"
+    script = {"agents": {name: [{"content": "x"}], "general-purpose": [{"content": "y"}]}}
+    file.write_text(json.dumps({"tests": {"Greets": script}}))
+    assert load_scripts(file, tmp_path, TESTS)
+    assert load_scripts(file, tmp_path, TESTS, [name])
+    with pytest.raises(ConfigurationError) as caught:
+        load_scripts(file, tmp_path, TESTS, ["demo:helper", "demo:forked"])
+    assert said in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path):
     data = b'\xef\xbb\xbf{"tests": {\r\n"Greets": [{"content": "hi"}]}}\r\n'
     assert list(load(data, tmp_path)) == ["Greets"]

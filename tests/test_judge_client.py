@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from skillwalker.errors import JudgeError
+from skillwalker.errors import JudgeError, JudgeUnscriptedError
 from skillwalker.gateway.rehearsal import RehearsalResponder
 from skillwalker.gateway.server import Caller, Gateway
 from skillwalker.judge_client import MAX_RETRIES, AnthropicJudge
@@ -105,6 +105,13 @@ def test_no_credential_of_this_process_is_sent(monkeypatch: pytest.MonkeyPatch) 
 def test_an_answer_that_is_none_is_told(response: httpx2.Response, said: str) -> None:
     with pytest.raises(JudgeError, match=said):
         ask(FakeLink(lambda _: response))
+
+
+def test_what_no_script_answers_is_told_as_that() -> None:
+    link = FakeLink(lambda _: error(409, "cassette_miss", **{"x-should-retry": "false"}))
+    with pytest.raises(JudgeUnscriptedError, match=r"^not now$"):
+        ask(link)
+    assert len(link.requests) == 1
 
 
 @pytest.mark.parametrize(("status", "type"), [(529, "overloaded_error"), (500, "api_error")])

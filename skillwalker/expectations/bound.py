@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from skillwalker.errors import JudgeError, Problem
+from skillwalker.errors import JudgeError, JudgeUnscriptedError, Problem
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, Expectation, NotObservedError, Trial, Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -54,6 +54,8 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _tidied(_checked(bound.expectation, trial))
     except NotObservedError as error:
         return _unmeasured(str(error))
+    except JudgeUnscriptedError as error:
+        return _unmeasured(str(error), Reason.CASSETTE_MISS)
     except JudgeError as error:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever another package raises)

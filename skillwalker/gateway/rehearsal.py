@@ -13,6 +13,7 @@ from skillwalker.gateway.instances import instance
 from skillwalker.gateway.messages import ApiError, Event, cassette_miss, message_events
 from skillwalker.gateway.replies import Reply, TestScript, Turn, choose
 from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
+from skillwalker.text import count
 
 _USAGE = {
     "input_tokens": 10,
@@ -72,26 +73,33 @@ def _turns(script: TestScript, exchange: Exchange) -> tuple[tuple[Turn, ...] | N
 
 def _by_rule(exchange: Exchange) -> list[dict[str, Any]]:
     if exchange.caller.purpose == "judge":
-        return _judged(exchange, None)
+        return _judged(exchange, None, "")
     return rule.answer(exchange.request, exchange.thread, exchange.turn)
 
 
-def _judged(exchange: Exchange, passed: tuple[bool, ...] | None) -> list[dict[str, Any]]:
+def _judged(exchange: Exchange, passed: tuple[bool, ...] | None, path: str) -> list[dict[str, Any]]:
     """A judge's answer; without `passed` every criterion passes.
+
+    Args:
+        path: Of the reply that has `passed`, for messages.
 
     Raises:
         ApiError: `passed` is for another number of criteria.
     """
+    where = f"{exchange.caller.script.file if exchange.caller.script else ''}: {path}.passed"
     ids = judging.asked_ids(exchange.request)
     if ids is None:
         if passed is not None:
             raise cassette_miss(
-                "the judge is not asked for criteria, so `passed` answers nothing: use content"
+                f"{where}: the judge is not asked for criteria (its turn {exchange.turn + 1}); use content"
             )
         return [{"type": "text", "text": instance(_schema(exchange.request))}]
     passed = (True,) * len(ids) if passed is None else passed
     if len(passed) != len(ids):
-        raise cassette_miss(f"the judge is asked for {len(ids)} criteria, `passed` has {len(passed)}")
+        raise cassette_miss(
+            f"{where} has {count(len(passed), 'answer')}, and in turn {exchange.turn + 1} the judge is asked "
+            f"for {count(len(ids), 'criterion', 'criteria')}"
+        )
     verdicts = [(id_, verdict, _WHY) for id_, verdict in zip(ids, passed, strict=True)]
     return [{"type": "text", "text": judging.answer_text(verdicts)}]
 
@@ -107,7 +115,7 @@ def _schema(request: Mapping[str, Any]) -> Any:
 def _events(exchange: Exchange, reply: Reply) -> list[Event]:
     content = reply.content
     if content is None:
-        content = tuple(_judged(exchange, reply.passed))
+        content = tuple(_judged(exchange, reply.passed, reply.path))
     calls = any(block["type"] == "tool_use" for block in content)
     events = message_events(
         id=_message_id(exchange),

@@ -37,7 +37,7 @@ from skillwalker.gateway.checking import Checker, kind_of
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
 from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.jsonfile import child, load, locate
-from skillwalker.text import did_you_mean, listed, safe
+from skillwalker.text import did_you_mean, has_controls, listed, safe
 
 __all__ = ["TestScript", "load_scripts"]
 
@@ -74,11 +74,14 @@ _TRIAL = re.compile(r"[1-9][0-9]{0,5}")
 _LONGEST_DELAY_SECONDS = 86_400.0
 
 
-def load_scripts(file: Path, root: Path, tests: Collection[str]) -> Mapping[str, TestScript]:
+def load_scripts(
+    file: Path, root: Path, tests: Collection[str], parts: Collection[str] | None = None
+) -> Mapping[str, TestScript]:
     """The scripts of `file` by test.
 
     Args:
         tests: The names that `tests.json` beside it knows.
+        parts: What agents and skills its plugins have, by `plugin:name`; None where that is not known.
 
     Raises:
         ConfigurationError: all that is wrong with the file.
@@ -88,7 +91,7 @@ def load_scripts(file: Path, root: Path, tests: Collection[str]) -> Mapping[str,
         document = load(file)
     except ConfigurationError as error:
         raise ConfigurationError([evolve(problem, file=shown) for problem in error.problems]) from None
-    reader = _Reader(file=shown)
+    reader = _Reader(file=shown, parts=parts)
     scripts = reader.scripts(document.value, tests)
     if problems := [*document.problems, *reader.problems]:
         raise ConfigurationError(_placed(problems, shown, document.text))
@@ -107,11 +110,12 @@ class _Reader(Checker):
     """Takes the value apart; a part with a problem is left out, the others are still checked."""
 
     file: str = ""
+    parts: Collection[str] | None = None
 
     def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
         top = self.object(value, "", ("$schema", "tests"), required=("tests",))
         found: dict[str, TestScript] = {}
-        for name, script in self.members(top.get("tests", {}), "tests"):
+        for name, script in self.some(top, "", "tests", "name a test, or remove the file"):
             path = child("tests", name)
             if name not in tests:
                 known = f"; tests.json has {listed(tests)}" if tests else ""
@@ -123,9 +127,13 @@ class _Reader(Checker):
         if isinstance(value, list):
             return TestScript(self.file, self.turns(value, path))
         parts = self.object(value, path, known, instead="a list of replies, or an object")
-        agents = self.members(parts.get("agents", {}), child(path, "agents"))
+        if parts == {} == value:
+            self.fail(path, f"is empty: give one of {listed(known)}, or leave it out for the built-in rule")
+        agents = self.some(parts, path, "agents", "name an agent, or leave it out")
+        for name, _ in agents:
+            self.agent_name(name, child(path, "agents", name))
         trials: dict[int, TestScript] = {}
-        for number, script in self.members(parts.get("trials", {}), child(path, "trials")):
+        for number, script in self.some(parts, path, "trials", "give a trial's number, or leave it out"):
             where = child(path, "trials", number)
             if not _TRIAL.fullmatch(number):
                 self.fail(where, f"expected the number of a trial, from 1, got {kind_of(number)}")
@@ -138,6 +146,28 @@ class _Reader(Checker):
             self.turns(parts["judge"], child(path, "judge"), judge=True) if "judge" in parts else None,
             trials,
         )
+
+    def some(self, given: Mapping[str, Any], path: str, key: str, advice: str) -> list[tuple[str, Any]]:
+        """The members of a member, which has to have some if it is there."""
+        if given.get(key) == {}:
+            self.fail(child(path, key), f"is empty: {advice}")
+        return self.members(given.get(key, {}), child(path, key))
+
+    def agent_name(self, name: str, path: str) -> None:
+        """Without a colon it is none of a plugin's: Claude Code's own agents and a project's have no more."""
+        plugin, colon, tail = name.partition(":")
+        if not name or name != name.strip() or has_controls(name) or name.startswith("/"):
+            self.fail(path, f"is no name of an agent or a skill: {kind_of(name)}")
+        elif colon and not (plugin and tail):
+            self.fail(path, f"expected plugin:agent or plugin:skill, got {kind_of(name)}")
+        elif self.parts is not None and name not in self.parts:
+            full = sorted(part for part in self.parts if part.partition(":")[2] == name)
+            if full:
+                self.fail(path, f"expected plugin:agent or plugin:skill; write {' or '.join(full)}")
+            elif colon:
+                known = f"; the plugins have {listed(sorted(self.parts))}" if self.parts else ""
+                hint = did_you_mean(name, self.parts) or known
+                self.fail(path, f"no such agent or skill: {safe(name)}{hint}")
 
     def turns(self, value: Any, path: str, *, judge: bool = False) -> tuple[Turn, ...]:
         if not isinstance(value, list):
