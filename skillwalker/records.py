@@ -103,7 +103,8 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
 
 def trial_file(eval_name: str, test_name: str, trial: TrialResult) -> dict[str, Any]:
     """The content of `trial.json`: the trial, and whose it is."""
-    return {"eval": eval_name, "test": test_name, **trial_object(trial)}
+    named = {"eval": eval_name, "test": test_name, "verdicts": len(trial.judged)}
+    return {**named, **trial_object(trial)}
 
 
 def verdict_object(one: Judged) -> dict[str, Any]:
@@ -167,14 +168,14 @@ def load_run(run: RunDirectory) -> RunResult:
                 name=_get(data, "name", str),
                 type=_get(data, "type", str),
                 model=_get(data, "model", str),
-                planned=_get(data, "planned", int),
+                planned=_get(data, "planned", int, at_least=1),
                 need=_get(data, "need", int),
                 trials=tuple(sorted(trials.get((data["eval"], data["name"]), ()), key=lambda one: one.index)),
             )
             for data in _get(manifest, "tests", list)
         )
         return RunResult(
-            run_id=run.id,
+            run_id=_get(manifest, "run_id", str),
             sandbox=_get(manifest, "sandbox", str),
             model_source=_get(manifest, "model_source", str),
             tests=tests,
@@ -182,10 +183,12 @@ def load_run(run: RunDirectory) -> RunResult:
             claude_code_version=_get(manifest, "claude_code_version", str, NONE),
             image=_get(manifest, "image", str, NONE),
             allow_unmeasured=_get(_get(manifest, "options", dict), "allow_unmeasured", int),
-            interrupted=_get({"interrupted": False, **manifest}, "interrupted", bool),
+            interrupted=_get({"interrupted": None, **manifest}, "interrupted", bool, NONE),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError([f"{run.path} does not hold a whole run: {error!r}"]) from error
+    except KeyError as error:
+        raise ConfigurationError([f"{run.path} does not hold a whole run: {error} is missing"]) from error
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError([f"{run.path} does not hold a whole run: {error}"]) from error
 
 
 def _judged(line: dict[str, Any]) -> Judged:
@@ -204,7 +207,7 @@ def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:
     return TrialResult(
         id=identity,
         index=_get(data, "index", int),
-        outcome=Outcome(_get(data, "outcome", str)),
+        outcome=_outcome(data, judged),
         arm=_get(data, "arm", str),
         reason=Reason(reason) if reason else None,
         message=_get(data, "message", str),
@@ -237,6 +240,18 @@ def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:
     )
 
 
+def _outcome(data: dict[str, Any], judged: tuple[Judged, ...]) -> Outcome:
+    """As it was told, unless verdicts on which it rests are missing."""
+    told = Outcome(_get(data, "outcome", str))
+    if len(judged) < _get(data, "verdicts", int):
+        return Outcome.FAILED if told is Outcome.FAILED and _has_failed(judged) else Outcome.UNMEASURED
+    return told
+
+
+def _has_failed(judged: tuple[Judged, ...]) -> bool:
+    return any(one.verdict.outcome is Outcome.FAILED for one in judged)
+
+
 def _usage(data: dict[str, Any] | None) -> Usage | None:
     if data is None:
         return None
@@ -247,7 +262,7 @@ def _texts(data: Any, key: str) -> tuple[str, ...]:
     return tuple(_get({key: text}, key, str) for text in _get(data, key, list))
 
 
-def _get(data: Any, key: str, *kinds: type) -> Any:
+def _get(data: Any, key: str, *kinds: type, at_least: int | None = None) -> Any:
     """`data[key]`, which is of one of these types and no number beyond all sense.
 
     Raises:
@@ -258,4 +273,6 @@ def _get(data: Any, key: str, *kinds: type) -> Any:
         raise TypeError(f"{key} is of type {type(value).__name__}")
     if isinstance(value, int | float) and not -_MOST <= value <= _MOST:  # nor is NaN
         raise ValueError(f"{key} is out of range")
+    if at_least is not None and value < at_least:
+        raise ValueError(f"{key} is less than {at_least}")
     return value

@@ -95,6 +95,7 @@ class RunResult:
     Attributes:
         model_source: `api`, `record`, `replay` or `rehearsal`.
         duration_ms: Of the trials together; None while they go on, or after a crash.
+        interrupted: Whether it was ended early; None while it goes on, or after a crash.
         allow_unmeasured: How many tests may be unmeasured without changing the exit code.
     """
 
@@ -106,7 +107,7 @@ class RunResult:
     claude_code_version: str | None = None
     image: str | None = None
     allow_unmeasured: int = 0
-    interrupted: bool = False
+    interrupted: bool | None = False
 
     def count(self, outcome: Outcome) -> int:
         return sum(test.outcome is outcome for test in self.tests)

@@ -19,6 +19,10 @@ from skillwalker.results import TrialResult
 from skillwalker.supervisor import Supervisor
 from skillwalker.worker import execute
 
+ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)  # SIGHUP: the terminal was closed
+
 
 @frozen
 class Ran:
@@ -35,7 +39,8 @@ class Ran:
 def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Supervisor) -> Ran:
     """Executes every job. A worker for their run must be installed where the executor works.
 
-    The first SIGINT or SIGTERM stops the trials and keeps what was measured; the second kills them at once.
+    The first SIGINT, SIGTERM or SIGHUP stops the trials and keeps what was measured; the second kills them at
+    once.
     """
     started = time.monotonic()
     faults: list[BaseException] = []
@@ -54,7 +59,7 @@ def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Superviso
 
 @contextmanager
 def _interruptible(supervisor: Supervisor) -> Iterator[threading.Event]:
-    """Sets the event on SIGINT or SIGTERM and has the supervisor end all trials."""
+    """Sets the event on such a signal and has the supervisor end all trials."""
     event = threading.Event()
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -69,7 +74,7 @@ def _interruptible(supervisor: Supervisor) -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in ENDING}
     try:
         yield event
     finally:

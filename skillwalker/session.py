@@ -129,7 +129,10 @@ def run(
         progress(note)
     before = directory.manifest().get("duration_ms") if resumed else 0
     together = None if before is None else before + ran.duration_ms  # unknown after a crash
-    directory.update({"duration_ms": together, "interrupted": ran.interrupted})
+    try:
+        directory.update({"duration_ms": together, "interrupted": ran.interrupted})
+    except OSError as error:  # the disk is full; what was measured is told all the same
+        progress(f"run.json could not be completed: {error.strerror}")
     return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
 
 

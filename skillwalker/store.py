@@ -21,7 +21,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skillwalker.errors import ConfigurationError
+from skillwalker.errors import CannotStartError, ConfigurationError
 
 SCHEMA = 1
 
@@ -140,15 +140,23 @@ class Store:
         return self.root / ".skillwalker" / "runs"
 
     def create(self, run_id: str, manifest: Mapping[str, Any]) -> RunDirectory:
-        """A new run's directory, with `run.json` in it."""
-        home = self.runs.parent
-        self.runs.mkdir(parents=True, exist_ok=True)
-        ignore = home / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+        """A new run's directory, with `run.json` in it.
+
+        Raises:
+            CannotStartError: it cannot be written.
+        """
         path = self.runs / run_id
-        path.mkdir()
-        write_json(path / "run.json", manifest)
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            ignore = self.runs.parent / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+            path.mkdir()
+            write_json(path / "run.json", manifest)
+        except OSError as error:
+            raise CannotStartError(
+                f"the run cannot be written to {path}: {error.strerror}; make it writable, or free space"
+            ) from error
         return RunDirectory(path)
 
     def ids(self) -> list[str]:

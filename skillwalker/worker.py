@@ -29,7 +29,7 @@ from skillwalker.progress import Progress
 from skillwalker.records import trial_file, verdict_object
 from skillwalker.redaction import RedactedFile, Redactor
 from skillwalker.results import TrialResult, trial_outcome
-from skillwalker.sandbox.base import Exit, Sandbox, SandboxProcess, SandboxRequest
+from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
 from skillwalker.transcript import Transcript
 from skillwalker.verdicts import judge_all
@@ -190,7 +190,7 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
     watched = Watched(
         process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
     )
-    recorder = _Recorder(directory, watched, job.names, worker.redactor)
+    recorder = _Recorder(directory, watched, job.names, settings.limits, worker.redactor)
     ended: Exit | None = None
     seconds: float | None = None
     workspace: Path | None = None
@@ -222,11 +222,15 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
 class _Recorder:
     """Writes a process's output to its files as it comes and says what is going on."""
 
-    def __init__(self, directory: Path, watched: Watched, names: Names, redactor: Redactor) -> None:
+    def __init__(
+        self, directory: Path, watched: Watched, names: Names, limits: Limits, redactor: Redactor
+    ) -> None:
         self._directory = directory
         self._watched = watched
         self._names = names
+        self._limits = limits
         self._redactor = redactor
+        self._bytes = self._line_bytes = 0
         self.stderr_tail = ""
 
     def record(self, process: SandboxProcess) -> Iterator[str]:
@@ -249,12 +253,28 @@ class _Recorder:
         for chunk in process.output():
             self._watched.last_event = time.monotonic()
             if chunk.stream == "stdout":
-                yield _written(events, out.feed(chunk.data))
+                if not self._too_much(chunk.data):
+                    yield _written(events, out.feed(chunk.data))
             elif kept < STDERR_KEPT:
                 kept += len(chunk.data)
                 self._said(_written(stderr, err.feed(chunk.data)))
         yield _written(events, out.finish())
         self._said(_written(stderr, err.finish()))
+
+    def _too_much(self, data: bytes) -> bool:
+        """Whether the output is over a limit; the trial is stopped then, and no more of it is kept."""
+        self._bytes += len(data)
+        newline = data.rfind(b"\n")
+        self._line_bytes = self._line_bytes + len(data) if newline < 0 else len(data) - newline - 1
+        for size, limit, what in (
+            (self._bytes, self._limits.output_mib, "of output"),
+            (self._line_bytes, self._limits.line_mib, "in one line of output"),
+        ):
+            if size > limit << 20:
+                stopped = Stopped(Reason.DISK_LIMIT, f"more than {limit} MiB {what}")
+                self._watched.stop(stopped, time.monotonic(), grace=0)
+                return True
+        return False
 
     def _said(self, data: bytes) -> None:
         self.stderr_tail = (self.stderr_tail + data.decode("utf-8", "replace"))[-2_000:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import os
 import shutil
 import subprocess
 import sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from attrs import evolve
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
@@ -14,7 +15,7 @@ from skillwalker.records import (
     planned_object,
     problems_object,
     run_object,
-    trial_object,
+    trial_file,
     verdict_object,
 )
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
@@ -53,14 +54,16 @@ def a_run() -> RunResult:
     return RunResult(RUN_ID, "docker", "rehearsal", (test,), 5120, "2.1.332", "sha256:ab")
 
 
-def stored(run: RunResult, store: Store):
+def stored(run: RunResult, store: Store, *, finished: bool = True):
     manifest = {
         "schema": 1,
+        "run_id": run.run_id,
         "sandbox": run.sandbox,
         "model_source": run.model_source,
         "claude_code_version": run.claude_code_version,
         "image": run.image,
         "duration_ms": run.duration_ms,
+        **({"interrupted": run.interrupted} if finished else {}),
         "options": {"allow_unmeasured": 0},
         "tests": [planned_object(test) for test in run.tests],
     }
@@ -69,7 +72,7 @@ def stored(run: RunResult, store: Store):
         for trial in test.trials:
             lines = [{"trial": trial.id, "position": j.position, **verdict_object(j)} for j in trial.judged]
             directory.add_verdicts(lines)
-            directory.finish_trial(trial.id, {"eval": test.eval, "test": test.name, **trial_object(trial)})
+            directory.finish_trial(trial.id, trial_file(test.eval, test.name, trial))
     return directory
 
 
@@ -194,3 +197,16 @@ def test_a_file_nested_without_end_is_no_fault_of_ours(tmp_path, file):
             load_run(directory)
     else:  # like any line that is none
         assert load_run(directory).tests[0].trials[0].judged == ()
+
+
+def test_a_trial_whose_verdicts_are_lost_has_not_passed(tmp_path):
+    run = a_run()
+    first = evolve(run.tests[0].trials[0], outcome=Outcome.PASSED)
+    directory = stored(evolve(run, tests=(evolve(run.tests[0], trials=(first,)),)), Store(tmp_path))
+    directory.results.write_text(directory.results.read_text().splitlines()[0] + "\n")
+
+    assert load_run(directory).tests[0].trials[0].outcome is Outcome.UNMEASURED
+
+
+def test_a_run_that_was_killed_does_not_say_whether_it_was_interrupted(tmp_path):
+    assert load_run(stored(a_run(), Store(tmp_path), finished=False)).interrupted is None

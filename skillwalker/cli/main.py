@@ -5,8 +5,10 @@ Commands import what they need when they run: `--help` answers without loading D
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 FAULT = 3
 USAGE = 4
 INTERRUPTED = 2
+SIGNALLED = 130  # what typer makes of Ctrl-C
+BROKEN_PIPE = 141  # what a shell says of a program that SIGPIPE ended
 
 app = typer.Typer(
     name="skillwalker",
@@ -76,22 +80,41 @@ app.add_typer(expectations.app, name="expectations")
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
+    _make_writable()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    sys.exit(exit_code(arguments))
+    code = exit_code(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:  # the reader has gone, for example `| head`; so has what would tell of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
 
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Runs the command line; every error has been printed when it returns."""
     try:
-        return int(app(list(arguments), prog_name="skillwalker", standalone_mode=False) or 0)
+        found = app(list(arguments), prog_name="skillwalker", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("interrupted", err=True)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, for example `| head`
-        sys.stderr.close()
-        return 0
+        found = SIGNALLED
+    except SystemExit as error:  # how typer tells that the reader of the output has gone
+        found = error.code
+        return BROKEN_PIPE if found == 1 else int(found or 0)
     except Exception as error:  # noqa: BLE001 - the one place where errors end; told apart below
         return _explained(error, arguments)
+    if found == SIGNALLED:
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
+    return int(found or 0)
+
+
+def _make_writable() -> None:
+    """Output never fails for want of a character or of a stream: a run's report is too dear for that."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives as long as we do
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _explained(error: Exception, arguments: Sequence[str]) -> int:
@@ -130,8 +153,7 @@ def _report(problems: Sequence[Problem], arguments: Sequence[str]) -> int:
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Read from the raw arguments, since the error may be that they cannot be parsed."""
-    pairs = zip(arguments, (*arguments[1:], ""), strict=True)
-    return any(one == "--format=json" or (one, two) == ("--format", "json") for one, two in pairs)
+    return "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
 
 
 def _shown(message: str) -> str:

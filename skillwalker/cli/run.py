@@ -23,7 +23,9 @@ def run(
     ] = False,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help='Trials of every test; beats "trials" in tests.json.'),
+        typer.Option(
+            min=1, max=1000, metavar="N", help='Trials of every test; beats "trials" in tests.json.'
+        ),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -39,7 +41,9 @@ def run(
             "--rehearse", help="Answers come from rehearsal.json or a simple rule, not from a model."
         ),
     ] = False,
-    timeout: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Limit of one trial.")] = 600.0,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=604_800, metavar="SECONDS", help="Limit of one trial.")
+    ] = 600.0,
     background: Annotated[
         bool,
         typer.Option("--background", help="Let agents and commands run in the background, as for users."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -45,19 +46,25 @@ def carry_out(
     prepared = evolve(prepared, request=request)
     note = banner("rehearsal")
     if note:
-        typer.echo(note, err=True)
+        _tell(note, err=True)
     for notice in prepared.notices:
-        typer.echo(f"note: {notice}", err=True)
+        _tell(f"note: {notice}", err=True)
     with _progress(prepared.trials) as progress:
         result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
     if note:
-        typer.echo(note, err=True)
+        _tell(note, err=True)
     if output is Format.JSON:
-        typer.echo(json.dumps(run_object(result)))
+        _tell(json.dumps(run_object(result)))
     else:
         more = f"skillwalker show {result.run_id}" if stored else None
-        typer.echo(run_report(result, paint(sys.stdout.isatty()), more))
+        _tell(run_report(result, paint(sys.stdout.isatty()), more))
     return result.exit_code
+
+
+def _tell(text: str, *, err: bool = False) -> None:
+    """Prints; that nobody reads any more must not cost a run its exit code."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=err)
 
 
 def ask_permission(request: RunRequest) -> RunRequest:

@@ -52,6 +52,8 @@ def _lines(run: RunResult, paint: Paint, more: str | None) -> Iterator[str]:
     yield _summary(run, paint)
     if run.interrupted:
         yield paint("interrupted: trials that did not finish are unmeasured", "yellow")
+    elif run.interrupted is None:
+        yield paint("not finished: it goes on, or was killed; --resume goes on with it", "yellow")
     if more:
         yield paint(f"more: {more}", "dim")
     if note:
@@ -78,7 +80,7 @@ def test_lines(test: TestResult, paint: Paint = plain) -> Iterator[str]:
     if test.outcome is Outcome.PASSED and all(trial.reason is None for trial in test.trials):
         return
     if not test.trials:
-        yield "           no trial ran"
+        yield "           no trial ran to its end"
     for trial in test.trials:
         yield from _trial_lines(trial, paint, numbered=test.planned > 1)
 

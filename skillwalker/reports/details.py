@@ -23,7 +23,7 @@ def test_details(run: RunResult, directory: RunDirectory, paint: Paint = plain) 
     for test in run.tests:
         yield paint(f"{safe(test.eval)}::{safe(test.name)}", "bold") + f"  {test.outcome}"
         if not test.trials:
-            yield "  no trial ran"
+            yield "  no trial ran to its end"
         for trial in test.trials:
             yield from _trial(trial, directory, paint)
     if note:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -38,8 +39,9 @@ class PlainProgress:
         return None
 
     def say(self, text: str) -> None:
-        """Prints a line of its own."""
-        print(safe(text), file=self.stream, flush=True)
+        """Prints a line of its own; whether anybody reads it does not matter to the run."""
+        with contextlib.suppress(OSError, ValueError):
+            print(safe(text), file=self.stream, flush=True)
 
     def started(self, trial_id: str, test: CheckedTest, index: int) -> None:
         return None

@@ -21,6 +21,8 @@ class Limits:
         cpus: CPUs, fractions allowed; None means no limit.
         file_mib: Size of any one file, in MiB.
         workspace_mib: Size of the work directory, in MiB; above it the trial is stopped.
+        output_mib: Size of its standard output, in MiB; above it the trial is stopped.
+        line_mib: Size of one line of it, in MiB; the longest seen of Claude Code itself had two.
     """
 
     memory_mib: int = field(default=2048, validator=validators.ge(256))
@@ -28,6 +30,8 @@ class Limits:
     cpus: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
     file_mib: int = field(default=1024, validator=validators.ge(1))
     workspace_mib: int = field(default=2048, validator=validators.ge(1))
+    output_mib: int = field(default=1024, validator=validators.ge(1))
+    line_mib: int = field(default=128, validator=validators.ge(1))
 
 
 @frozen

@@ -98,12 +98,15 @@ def made_tag(architecture: str, packages: tuple[str, ...]) -> str:
 
 
 def has_image(client: DockerClient, reference: str) -> bool:
-    from docker.errors import ImageNotFound
+    from docker.errors import APIError, ImageNotFound
+    from requests.exceptions import HTTPError
 
     try:
         client.api.inspect_image(reference)
     except ImageNotFound:
         return False
+    except (APIError, HTTPError) as error:
+        raise CannotStartError(f"{reference!r} is no name that an image can have: {error}") from error
     return True
 
 
