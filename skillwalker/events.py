@@ -91,7 +91,7 @@ def parse_line(line: bytes, offset: int = 0, *, brief: bool = False) -> Event:
     except (ValueError, RecursionError):  # RecursionError: nested too deep for the decoder
         problem = "not JSON" if line.endswith(b"\n") else "not JSON, and without an end of line"
     else:
-        if isinstance(value, dict) and isinstance(kind := value.get("type"), str):
+        if isinstance(value, dict) and (kind := as_str(value.get("type"))):
             if kind == "system" and isinstance(value.get("subtype"), str):
                 kind = f"system/{value['subtype']}"
             return Event(kind, value, offset)

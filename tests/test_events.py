@@ -59,6 +59,7 @@ def test_a_line_of_30_mb_in_small_chunks_takes_no_quadratic_time() -> None:
         (b"NaN\n", "no JSON object"),
         (b"{}\n", "an object without a type"),
         (b'{"type": 1}\n', "an object without a type"),
+        (b'{"type": ""}\n', "an object without a type"),
         (b"[" * 200_000 + b"\n", "not JSON"),
         (b'{"type": ' + b"1" * 5000 + b"}\n", "not JSON"),
         (b"\xff\xfe{\x00\n", "not JSON"),
