@@ -147,7 +147,7 @@ def mutated(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
         elif how == "wrap":
             holder[key] = draw(st.sampled_from(([holder[key]], {"x": holder[key]})))
         elif how == "twice" and isinstance(holder, list):
-            holder.append(copy.deepcopy(holder[key]))
+            holder.append(holder[key])
         else:
             holder[key] = draw(JSON)
     return value

@@ -61,10 +61,12 @@ class Served:
     miss: str | None = None
     errors: tuple[tuple[int, str, str], ...] = ()
     listing: Listing | None = None
+    last_texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, whole: Transcript) -> Served:
-        return cls(message_ids=whole.message_ids, tool_use_ids=whole.tool_use_ids)
+        said = (whole.result.text,) if whole.result and whole.result.text else ()
+        return cls(message_ids=whole.message_ids, tool_use_ids=whole.tool_use_ids, last_texts=said)
 
 
 def read(data: bytes, prompt: str = TEST.prompt) -> Transcript:
