@@ -10,6 +10,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+MAX_TRIALS = 1_000
+"""Of one test; more would be a typing error that costs."""
+
 
 class TestType(enum.StrEnum):
     """How a test calls Claude Code."""

@@ -18,10 +18,10 @@ from typing import Any
 from attrs import define, field
 
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.evals import ExpectationSpec, Test, TestType
+from skillwalker.evals import MAX_TRIALS, ExpectationSpec, Test, TestType
 from skillwalker.folders import find_inside, mode_inside, path_fault
 from skillwalker.jsonfile import child, decode
-from skillwalker.text import did_you_mean, has_controls, listed, near, safe
+from skillwalker.text import did_you_mean, has_controls, is_blank, listed, near, safe
 
 MAX_PROMPT_BYTES = 10_000_000
 """Claude Code takes at most 10 MB from its standard input."""
@@ -185,9 +185,10 @@ class FieldReader:
 
     def _trials(self, value: Mapping[str, Any], path: str) -> int:
         trials = value.get("trials", 1)
-        if type(trials) is int and trials >= 1:
+        if type(trials) is int and 1 <= trials <= MAX_TRIALS:
             return trials
-        self._tell(child(path, "trials"), f"must be a whole number of at least 1, not {_shown(trials)}")
+        wanted = f"must be a whole number from 1 to {MAX_TRIALS:,}"
+        self._tell(child(path, "trials"), f"{wanted}, not {_shown(trials)}")
         return 1
 
     def _pass_rate(self, value: Mapping[str, Any], path: str) -> float | None:
@@ -210,8 +211,8 @@ class FieldReader:
             advice = "; leave the field out instead" if value is None and key not in _REQUIRED else ""
             self._tell(child(path, key), f"must be a string, not {_kind(value)}{advice}")
             return None
-        if not value.strip():
-            self._tell(child(path, key), "is empty")
+        if is_blank(value):
+            self._tell(child(path, key), "is blank" if value.strip() else "is empty")
             return None
         return value
 
@@ -279,7 +280,7 @@ def _prompt_text(file: Path, shown: str) -> str:
         raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
     except ConfigurationError as error:
         raise ValueError(f"{shown} {error.problems[0].message}") from None
-    if not text.strip():
+    if is_blank(text):
         raise ValueError(f"{shown} is {'blank' if text else 'empty'}; write what the user would say")
     return text
 

@@ -48,6 +48,8 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     inner = [part for part in name.split("/") if part not in ("", ".")]
     if folder and not inner:
         raise ValueError(f"must name something in {folder}/")
+    if kind == "file" and name.endswith(("/", "/.")):
+        raise ValueError(f"must name a file, without a slash at its end: {safe(name, 80)}")
     parts = [folder, *inner] if folder else inner
     path, shown = base.joinpath(*parts), safe("/".join(parts), 120) or "."
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 MANIFEST = ".claude-plugin/plugin.json"
 
@@ -37,6 +37,7 @@ class Manifest:
         named_commands: Commands by name, each an object with `source` or `content`.
         dependencies: Names of plugins without which Claude Code does not load this one.
         fields: The whole object.
+        notices: What its author may not have meant.
     """
 
     name: str | None = None
@@ -46,6 +47,7 @@ class Manifest:
     named_commands: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     dependencies: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -55,10 +57,17 @@ def read_manifest(directory: Path) -> Manifest:
         ManifestError: Claude Code would refuse it.
     """
     path = directory / MANIFEST
-    if not path.is_file():
+    if not path.exists():
         return Manifest()
+    if not path.is_file():
+        raise ManifestError(
+            f"{MANIFEST} is {'a directory, not a file' if path.is_dir() else 'no regular file'}"
+        )
+    twice: list[str] = []
     try:
-        return manifest_of(read_json(path))
+        manifest = manifest_of(read_json(path, twice))
+        notices = [f"plugin.json: {key} stands there twice, the last one counts" for key in twice]
+        return evolve(manifest, notices=tuple(dict.fromkeys(notices)))
     except (OSError, ValueError) as error:
         raise ManifestError(f"{MANIFEST}: {error}") from error
 
@@ -100,15 +109,26 @@ def manifest_of(value: Any) -> Manifest:
     )
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, twice: list[str] | None = None) -> Any:
     """A file's JSON value; of two equal keys the last wins, as in Claude Code.
+
+    Args:
+        twice: Is filled with such keys.
 
     Raises:
         OSError, ValueError: It cannot be read.
     """
     data = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if twice is not None and len(value) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice.extend(key for key in value if keys.count(key) > 1)
+        return value
+
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=members)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from error
     except RecursionError as error:

@@ -92,7 +92,7 @@ def _plugins_in(directory: Path, root: Path, written: str) -> Iterator[Plugin]:
     Raises:
         ManifestError: Claude Code would load none, or not all.
     """
-    if (directory / MANIFEST).is_file() or any((directory / name).exists() for name in _COMPONENTS):
+    if (directory / MANIFEST).exists() or any((directory / name).exists() for name in _COMPONENTS):
         yield _plugin(directory, root, written, Listed("", directory, read_manifest(directory)))
         return
     children = sorted(child for child in directory.iterdir() if (child / MANIFEST).is_file())
@@ -105,6 +105,7 @@ def _plugins_in(directory: Path, root: Path, written: str) -> Iterator[Plugin]:
 def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugin:
     manifest = listing.manifest
     place = Place(directory, manifest.name or directory.name, manifest, not listing.only_listed_skills)
+    place.notices.extend(manifest.notices)
     skills, agents = find_skills(place), find_agents(place)
     return Plugin(
         name=place.prefix,

@@ -9,6 +9,10 @@ from collections.abc import Collection, Iterable, Sequence
 # Controls (ANSI escapes start with one), format characters (bidirectional overrides, zero width, tags),
 # lone surrogates, line and paragraph separators: all can make a terminal show what is not there.
 _HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Fillers, the empty braille cell and variation selectors count as letters, symbols and marks.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    chr(code) for code in range(0xFE00, 0xFE10)
+}
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _NOT_PLAIN = re.compile(r"[^ -~]")
 _NOT_PLAIN_IN_LINES = re.compile(r"[^ -~\n\t]")
@@ -40,6 +44,11 @@ def has_controls(text: str) -> bool:
     )
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing of `text` can be seen."""
+    return all(_is_invisible(character) for character in text)
+
+
 def near(word: str, options: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """The options that `word` may be a mistyping of, the nearest first; case does not count."""
     import difflib
@@ -67,6 +76,14 @@ def listed(words: Collection[str], limit: int = 10) -> str:
 def count(number: int, one: str, many: str = "") -> str:
     """`1 test`, `2 tests`; `many` where it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _is_invisible(character: str) -> bool:
+    return (
+        character.isspace()
+        or character in _INVISIBLE
+        or unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
+    )
 
 
 def _shown(match: re.Match[str]) -> str:

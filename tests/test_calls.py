@@ -227,9 +227,9 @@ def test_the_long_form_names_a_skill_by_plugin_or_directory(evaluation: Eval, re
         ("skill-call", {"skill": "tidy", "expected": True}, "must have the form plugin:skill, got 'tidy'"),
         ("agent-call", {"agent": ":x", "expected": True}, "must have the form plugin:agent, got ':x'"),
         ("skill-call", {"agent": "acme:auditor", "expected": True}, 'unknown option "agent"'),
-        ("skill-call", "acme:tidy", "expected an object with the options skill, expected"),
-        ("skill-call", 1, "expected an object with the options skill, expected, got 1"),
-        ("skill-call", None, "expected an object with the options skill, expected, got null"),
+        ("skill-call", "acme:tidy", "expected true or false, or an object with the options skill, expected"),
+        ("skill-call", 1, "expected true or false, or an object with the options skill, expected, got 1"),
+        ("skill-call", None, "or an object with the options skill, expected, got null"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_problems(evaluation: Eval, type: str, value: Any, expected: str) -> None:

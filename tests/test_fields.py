@@ -45,6 +45,34 @@ def test_a_prompt_is_read_exactly_but_for_its_mark(directory: Path) -> None:
     assert read(directory, "odd.md") == ([], [text])
 
 
+@pytest.mark.parametrize("text", ["\u200b", " \u200b\ufeff\n", "\u3164\u2800"])
+def test_a_prompt_of_which_nothing_can_be_seen_is_blank(directory: Path, text: str) -> None:
+    (directory / "prompts/odd.md").write_text(text, "utf-8")
+    assert read(directory, "odd.md")[0] == [
+        "tests[0].promptFile: prompts/odd.md is blank; write what the user would say"
+    ]
+
+
+def test_a_name_of_which_nothing_can_be_seen_is_blank(directory: Path) -> None:
+    (directory / "prompts/a.md").write_text("Hello")
+    reader = FieldReader(directory, directory.parent.parent)
+    test = {"name": "\u200b", "type": "skill-prompt", "promptFile": "a.md", "expect": [{"x": 1}]}
+    reader.read({"plugins": ["acme"], "tests": [test]})
+    assert [str(problem) for problem in reader.problems] == ["tests[0].name: is blank"]
+
+
+@pytest.mark.parametrize(
+    ("trials", "problems"), [(1, 0), (1_000, 0), (1_001, 1), (10**30, 1), (0, 1), (True, 1)]
+)
+def test_trials_have_a_limit(directory: Path, trials: int, problems: int) -> None:
+    (directory / "prompts/a.md").write_text("Hello")
+    reader = FieldReader(directory, directory.parent.parent)
+    test = {"name": "a", "type": "skill-prompt", "promptFile": "a.md", "expect": [{"x": 1}], "trials": trials}
+    reader.read({"plugins": ["acme"], "tests": [test]})
+    assert len(reader.problems) == problems
+    assert all("must be a whole number from 1 to 1,000" in str(problem) for problem in reader.problems)
+
+
 def test_tests_may_share_a_prompt_and_each_is_told_its_problem(directory: Path) -> None:
     (directory / "prompts/good.md").write_text("Hello")
     (directory / "prompts/blank.md").write_text(" ")

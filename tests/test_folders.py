@@ -92,6 +92,8 @@ def test_links_inside_and_on_the_way_to_the_base_are_followed(base: Path) -> Non
         ("loop", "file", r"^prompts/loop cannot be read: Too many levels of symbolic links$"),
         ("x" * 256, "file", r"cannot be read: File name too long$"),
         (".", "file", r"^must name something in prompts/$"),
+        ("greet.md/", "file", r"^must name a file, without a slash at its end: greet.md/$"),
+        ("greet.md/.", "file", r"^must name a file, without a slash at its end: greet.md/.$"),
     ],
 )
 def test_what_is_not_there_or_no_such_thing_is_explained(

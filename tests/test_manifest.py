@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plugin_files import plugin
+from roots import write
 
 from skillwalker.manifest import (
+    MANIFEST,
     Manifest,
     ManifestError,
     below,
@@ -20,6 +23,26 @@ from skillwalker.manifest import (
 
 def test_without_a_file_nothing_is_declared(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) == Manifest()
+
+
+def test_of_equal_keys_the_last_counts_and_that_is_told(tmp_path: Path) -> None:
+    write(tmp_path / MANIFEST, '{"name": "a", "skills": [], "name": "b", "x": {"y": 1, "y": 2}}')
+    manifest = read_manifest(tmp_path)
+    assert manifest.name == "b"
+    assert sorted(manifest.notices) == [
+        "plugin.json: name stands there twice, the last one counts",
+        "plugin.json: y stands there twice, the last one counts",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"), [(Path.mkdir, "is a directory, not a file"), (os.mkfifo, "is no regular file")]
+)
+def test_a_manifest_that_is_no_file_is_a_problem(tmp_path: Path, make: Any, said: str) -> None:
+    (tmp_path / MANIFEST).parent.mkdir()
+    make(tmp_path / MANIFEST)
+    with pytest.raises(ManifestError, match=said):
+        read_manifest(tmp_path)
 
 
 def test_paths_come_alone_or_in_lists() -> None:

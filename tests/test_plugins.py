@@ -13,6 +13,21 @@ from skillwalker.plugins import load_plugins
 SKILL = {"skills/a/SKILL.md": file()}
 
 
+def test_equal_keys_in_a_manifest_are_a_notice_and_a_manifest_that_is_no_file_a_problem(
+    tmp_path: Path,
+) -> None:
+    twice = b'{"name": "x", "name": "y"}'
+    plugin(tmp_path, "twice", {**SKILL, ".claude-plugin/plugin.json": twice})
+    found = load_plugins(tmp_path, ["twice"])
+    assert [each.name for each in found.plugins] == ["y"]
+    assert found.notices == ("twice: plugin.json: name stands there twice, the last one counts",)
+    for other in (SKILL, {}):
+        name = f"folder{len(other)}"
+        plugin(tmp_path, name, {**other, ".claude-plugin/plugin.json/x": b""})
+        [(_, problem)] = load_plugins(tmp_path, [name]).problems
+        assert ".claude-plugin/plugin.json is a directory, not a file" in problem
+
+
 def test_a_directory_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
     plugin(tmp_path, "plugins/toolbox", SKILL)
     found = load_plugins(tmp_path, ["plugins/toolbx"])

@@ -65,6 +65,36 @@ def test_a_fence_inside_an_item_is_no_part_of_it() -> None:
     assert texts("- As in\n  ```ruby\n  - no\n  ```\n- Next\n") == ["As in", "Next"]
 
 
+@pytest.mark.parametrize(
+    ("rubric", "found"),
+    [
+        ("<!--\n- old\n- older\n-->\n- a\n", ["a"]),
+        ("- a\n<!-- - no -->\n- b <!-- why --> c\n", ["a", "b  c"]),
+        ("- a <!-- begins\n- no\n--> goes on\n- b\n", ["a goes on", "b"]),
+        ("<!-- ``` -->\n- a\n", ["a"]),
+        ("```\n<!--\n```\n- a\n", ["a"]),
+        ("- Keeps the `<!-- toc -->` mark\n- and ``a ` <!-- b``\n- a ` <!-- x --> b", [
+            "Keeps the `<!-- toc -->` mark", "and ``a ` <!-- b``", "a `  b"]),
+        ("<!-->\n- a\n<!--->\n- b", ["a", "b"]),
+        ("<!-- # no heading -->\n- a --> b\n", ["a --> b"]),
+        ("- <!-- nothing else -->\n- a", ["a"]),
+    ],
+)  # fmt: skip
+def test_what_is_in_comments_is_no_criterion(rubric: str, found: list[str]) -> None:
+    assert texts(rubric) == found
+
+
+def test_a_comment_that_stays_open_would_swallow_criteria() -> None:
+    with pytest.raises(ValueError, match=r"the comment \(<!--\) of line 2 is never closed"):
+        parse_rubric("- a\n<!-- b\n- c\n")
+
+
+def test_many_backticks_and_comments_cost_little_more_than_their_length() -> None:
+    started = time.process_time()
+    parse_rubric("- " + "` `` ``` " * 20_000 + "<!-- x -->" + "<!--`-->" * 20_000)
+    assert time.process_time() - started < 2
+
+
 def test_a_fence_that_stays_open_would_swallow_criteria() -> None:
     with pytest.raises(ValueError, match="the code fence of line 2 is never closed"):
         parse_rubric("- a\n```\n- b\n")

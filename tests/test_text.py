@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from skillwalker.text import did_you_mean, has_controls, listed, near, safe
+from skillwalker.text import count, did_you_mean, has_controls, is_blank, listed, near, safe
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,32 @@ def test_a_long_text_is_cut_with_a_mark(text: str, limit: int, shown: str) -> No
 )
 def test_controls_are_told_from_what_only_looks_odd(text: str, held: bool) -> None:
     assert has_controls(text) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"),
+    [
+        ("", True),
+        (" \t\r\n\u3000", True),
+        ("\u200b\ufeff\u2060\u00ad\u200e", True),
+        ("\u3164\u2800\ufe0f\x00\U000e0041", True),
+        ("\u200bx", False),
+        ("\ufe0f\u2764", False),
+        ("\u3042", False),
+    ],
+)
+def test_a_text_is_blank_where_nothing_can_be_seen(text: str, blank: bool) -> None:
+    assert is_blank(text) is blank
+
+
+def test_things_are_counted_in_words() -> None:
+    assert [count(number, "test") for number in (0, 1, 2, 1_000)] == [
+        "0 tests",
+        "1 test",
+        "2 tests",
+        "1,000 tests",
+    ]
+    assert count(2, "criterion", "criteria") == "2 criteria"
 
 
 def test_near_words_come_nearest_first_whatever_their_case() -> None:

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.base import NotObservedError, Trial, Verdict
+from skillwalker.expectations.options import shown
 from skillwalker.names import Names
 from skillwalker.outcomes import Outcome
 from skillwalker.plugins import PluginSet, load_plugins
@@ -53,8 +54,11 @@ class _Kind:
 
     def expand(self, value: Any, test: Test) -> Any:
         """The shorthand: true or false is about the test's own skill or agent."""
-        if not isinstance(value, bool):
+        if isinstance(value, dict):
             return value
+        if not isinstance(value, bool):
+            options = f"an object with the options {self.word}, expected"
+            raise ValueError(f"expected true or false, or {options}, got {shown(value)}")
         own = self.file_of(test)
         if own is None:
             said = str(value).lower()

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from skillwalker.evals import Test
 from skillwalker.expectations.base import Trial, Verdict
+from skillwalker.expectations.options import shown
 from skillwalker.text import safe
 
 _AROUND = 60
@@ -23,7 +24,11 @@ def _not_empty(_: Any, attribute: Any, value: str) -> None:
 
 def _as_text(value: Any) -> Any:
     """The shorthand: a plain text stands for the option `text`."""
-    return {"text": value} if isinstance(value, str) else value
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, or an object with the option text, got {shown(value)}")
+    return {"text": value}
 
 
 @frozen

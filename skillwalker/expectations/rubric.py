@@ -1,8 +1,9 @@
 """Reads a rubric: a markdown file whose list items are the criteria.
 
 An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go
-on, and lists inside an item, belong to its criterion. Headings, other paragraphs and code fences are no
-criteria; a criterion keeps the headings above it, since they often say what kind of criterion it is.
+on, and lists inside an item, belong to its criterion. Headings, other paragraphs, code fences and what stands
+in `<!-- -->` are no criteria; a criterion keeps the headings above it, since they often say what kind of
+criterion it is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ FOLDER = "rubrics"
 _ITEM = re.compile(r"(?P<indent> {0,3})(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
 _HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*)")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
+_CODE = re.compile(r"`+")
 _RULE = re.compile(r"(?:[-*_][ \t]*){3,}")
 
 
@@ -79,22 +81,26 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
     """The criteria of a rubric's text; none is possible.
 
     Raises:
-        ValueError: a code fence is left open, so that all after it would be silently no criterion.
+        ValueError: a code fence or a comment is left open, so that all after it would be silently no
+            criterion.
     """
     found: list[tuple[str, list[str]]] = []  # (section, lines of the criterion)
     headings: dict[int, str] = {}
     inside: list[str] | None = None  # the lines of the criterion that the next line may go on
     indent = 0  # of the list that `inside` is in
-    fence, fence_line = "", 0
+    fence, opened = "", 0
+    in_comment = False
     after_blank = False
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if fence:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
             continue
-        if opening := _FENCE.match(line):
-            fence, fence_line = opening["fence"], number
+        if not in_comment and (opening := _FENCE.match(line)):
+            fence, opened = opening["fence"], number
             continue
+        opened = opened if in_comment else number
+        line, in_comment = _without_comments(line, in_comment)
         if not line.strip():
             after_blank = True
             continue
@@ -115,7 +121,33 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
             inside = None
         after_blank = False
     if fence:
-        raise ValueError(f"the code fence of line {fence_line} is never closed")
+        raise ValueError(f"the code fence of line {opened} is never closed")
+    if in_comment:
+        raise ValueError(f"the comment (<!--) of line {opened} is never closed")
     return tuple(
         Criterion(f"c{number}", " ".join(lines), section) for number, (section, lines) in enumerate(found, 1)
     )
+
+
+def _without_comments(line: str, inside: bool) -> tuple[str, bool]:
+    """A line without what is in comments, and whether the last one goes on; one in backticks is text."""
+    kept: list[str] = []
+    position = 0
+    while True:
+        if inside:
+            end = line.find("-->", position)
+            if end < 0:
+                return "".join(kept), True
+            position, inside = end + 3, False
+        start = line.find("<!--", position)
+        if start < 0:
+            return "".join((*kept, line[position:])), False
+        code = _CODE.search(line, position, start)
+        if code is None:
+            kept.append(line[position:start])
+            position, inside = start + 2, True  # `<!-->` is whole
+            continue
+        runs = _CODE.finditer(line, code.end())
+        end = next((run.end() for run in runs if len(run[0]) == len(code[0])), code.end())
+        kept.append(line[position:end])
+        position = end
