@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import time
@@ -12,7 +13,13 @@ from typing import Any
 import pytest
 from roots import AUDITOR, an_eval, bash, call, plugin, text
 
+from skillwalker import session
 from skillwalker.cli.main import exit_code
+from skillwalker.outcomes import Reason
+from skillwalker.reports.live import PlainProgress
+from skillwalker.request import RunRequest
+from skillwalker.sandbox.base import Limits
+from skillwalker.session import prepare
 from skillwalker.transcript import Transcript
 
 CALLED = {"skill-call": {"skill": "acme:tidy", "expected": True}}
@@ -243,7 +250,6 @@ def run(root: Path, capfd: pytest.CaptureFixture[str], image: str, *options: str
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> Run:
     import contextlib
-    import io
 
     root = tmp_path_factory.mktemp("root")
     plugin(root)
@@ -529,3 +535,38 @@ def test_stored_trials_are_judged_again_without_running_them(tmp_path, capfd, sa
     assert [json.loads(line)["outcome"] for line in lines] == ["passed", "passed", "unmeasured"]
     assert exit_code(["--root", str(tmp_path), "show", "--format", "json"]) == 0
     assert json.loads(capfd.readouterr().out) == found.data  # the first verdicts stay
+
+
+def test_a_trial_cannot_fill_the_disk_with_its_output(tmp_path, sandbox_image):
+    plugin(tmp_path)
+    flood = bash("while :; do head -c 100000 /dev/zero | tr '\\0' x; echo; done > /proc/1/fd/1")
+    line = bash("head -c 3000000 /dev/zero > /proc/1/fd/1")
+    tests = [{"name": name, "expect": [NOT_CALLED]} for name in ("flood", "line")]
+    an_eval(tmp_path, tests, script={"flood": [flood, text("done")], "line": [line, text("done")]})
+    request = RunRequest(
+        root=tmp_path,
+        cwd=tmp_path,
+        isolated=True,
+        rehearse=True,
+        image=sandbox_image,
+        limits=Limits(output_mib=4, line_mib=1),
+    )
+
+    found = session.run(prepare(request), PlainProgress(io.StringIO(), 2), print)
+
+    assert [test.trials[0].reason for test in found.tests] == [Reason.DISK_LIMIT] * 2
+    assert found.exit_code == 6
+    for path in tmp_path.glob(".skillwalker/runs/*/trials/*/events.jsonl"):
+        assert path.stat().st_size < 6 << 20
+
+
+def test_a_place_that_cannot_be_written_is_told_before_any_trial(tmp_path, run_cli, sandbox_image):
+    plugin(tmp_path)
+    an_eval(tmp_path, [{"name": "one", "expect": [SAYS_DONE]}])
+    (tmp_path / ".skillwalker").write_text("in the way")
+
+    called = run_cli("--root", tmp_path, "run", "--isolated", "--rehearse", "--image", sandbox_image)
+
+    assert called.code == 4
+    assert ".skillwalker" in called.err
+    assert "Traceback" not in called.err
