@@ -178,27 +178,29 @@ def broken(draw: st.DrawFn, data: bytes, most: int = 4) -> bytes:
     return Blob(data)
 
 
-_PIECES = st.binary(max_size=8) | st.sampled_from(
-    tuple(
-        text.encode("utf-8", "surrogatepass")
-        for text in (
-            '"',
-            "\\",
-            "{",
-            "]",
-            ",",
-            ":",
-            "\n",
-            "\r",
-            "---",
-            "\ufeff",
-            "\0",
-            "\x1b[1m",
-            "\ud800",
-            " ",
-        )
-    )
-    + tuple(piece * 2000 for piece in (b" ", b"[", b"#", b"-", b"\n", b"\\"))
+_SIGNS = (
+    '"',
+    "\\",
+    "{",
+    "]",
+    ",",
+    ":",
+    "\n",
+    "\r",
+    "---",
+    "\ufeff",
+    "\0",
+    "\x1b[1m",
+    " ",
+    "#",
+    "`",
+    "<!--",
+    "-->",
+)
+_PIECES = (
+    st.binary(max_size=8)
+    | st.sampled_from([sign.encode() for sign in _SIGNS] + [b"\xed\xa0\x80"])
+    | st.sampled_from([sign.encode() * 2000 for sign in _SIGNS if sign.isascii()])
 )
 
 

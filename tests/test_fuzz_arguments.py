@@ -45,14 +45,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@fuzzed(80)
+@fuzzed(40)
 @given(command=COMMANDS, word=WORDS)
 def test_no_argument_is_a_fault_of_ours(root: Path, command: tuple[str, ...], word: str) -> None:
     arguments = [part.replace("{}", word) for part in command]
     assert_told(run_cli("--root", root, *arguments), 0, 4, 5)
 
 
-@fuzzed(30)
+@fuzzed(15)
 @given(WORDS)
 def test_no_root_is_a_fault_of_ours(word: str) -> None:
     assert_told(run_cli("--root", f"/nowhere/{word}", "validate"), 4, 5)

@@ -104,21 +104,21 @@ def whole_eval() -> dict[str, Any]:
     return {"plugins": ["acme"], "tests": tests}
 
 
-@fuzzed(80)
+@fuzzed(40)
 @given(data=json_files(whole_eval()), shown=st.booleans())
 def test_a_broken_tests_json_is_explained(root: Path, directory: Path, data: bytes, shown: bool) -> None:
     (directory / "tests.json").write_bytes(data)
     validated(root, shown=shown)
 
 
-@fuzzed(40)
+@fuzzed(20)
 @given(data=json_files({"tests": SCRIPT}), shown=st.booleans())
 def test_a_broken_script_is_explained(root: Path, directory: Path, data: bytes, shown: bool) -> None:
     (directory / "rehearsal.json").write_bytes(data)
     validated(root, shown=shown)
 
 
-@fuzzed(25)
+@fuzzed(15)
 @given(data=broken(RUBRIC.encode()) | st.binary(max_size=40))
 def test_a_broken_rubric_is_explained(root: Path, directory: Path, data: bytes) -> None:
     (directory / "rubrics" / "r.md").write_bytes(data)
@@ -126,7 +126,7 @@ def test_a_broken_rubric_is_explained(root: Path, directory: Path, data: bytes) 
     assert all("rubric" in problem["message"] for problem in problems)
 
 
-@fuzzed(25)
+@fuzzed(15)
 @given(data=st.binary(max_size=40) | broken("Bitte räume auf.\r\n".encode()))
 def test_a_broken_prompt_is_explained(root: Path, directory: Path, data: bytes) -> None:
     (directory / "prompts" / "p0.md").write_bytes(data)
@@ -134,7 +134,7 @@ def test_a_broken_prompt_is_explained(root: Path, directory: Path, data: bytes) 
     assert all("prompts/p0.md" in problem["message"] for problem in problems)
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(broken(RUBRIC.encode(), most=6).map(lambda data: data.decode("utf-8", "replace")))
 def test_no_text_is_too_much_for_a_rubric(written: str) -> None:
     with in_time():

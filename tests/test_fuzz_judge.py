@@ -77,7 +77,7 @@ def assert_follows(verdict: Verdict, answer: Any) -> None:
         assert verdict.outcome is Outcome.of(all(told.values()))
 
 
-@fuzzed(150)
+@fuzzed(75)
 @given(ANSWERS)
 def test_an_answer_is_read_as_it_is_or_not_at_all(answer: dict[str, Any]) -> None:
     told = grades(answer)
@@ -91,7 +91,7 @@ def test_an_answer_is_read_as_it_is_or_not_at_all(answer: dict[str, Any]) -> Non
         assert {name: passed for name, (passed, _) in found.items()} == told
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(ANSWERS)
 def test_a_broken_answer_is_unmeasured(answer: dict[str, Any]) -> None:
     assert_follows(judged(FakeJudge([answer])), answer)
@@ -128,7 +128,7 @@ TEXTS = written(ANSWERS).map(lambda data: data.decode("utf-8", "replace")) | bro
 ).map(lambda data: data.decode("utf-8", "replace"))
 
 
-@fuzzed(40)
+@fuzzed(20)
 @given(TEXTS)
 def test_a_broken_text_of_an_answer_is_unmeasured(text: str) -> None:
     try:
@@ -138,7 +138,7 @@ def test_a_broken_text_of_an_answer_is_unmeasured(text: str) -> None:
     assert_follows(judged(AnthropicJudge(Link(json.dumps(message(text)).encode()))), answer)
 
 
-@fuzzed(40)
+@fuzzed(20)
 @given(
     written(mutated(message(json.dumps(ANSWER)))) | broken(json.dumps(message(json.dumps(ANSWER))).encode())
 )

@@ -71,7 +71,7 @@ def validated(root: Path) -> None:
         assert_placed(json.loads(found.out)["problems"], root)
 
 
-@fuzzed(120)
+@fuzzed(60)
 @given(TEXTS)
 def test_no_bytes_are_too_much_for_the_frontmatter(data: bytes) -> None:
     with in_time():
@@ -82,7 +82,7 @@ def test_no_bytes_are_too_much_for_the_frontmatter(data: bytes) -> None:
     assert isinstance(front, Frontmatter)
 
 
-@fuzzed(50)
+@fuzzed(25)
 @given(data=TEXTS)
 def test_a_temporary_plugin_shows_what_the_original_shows(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name, in_time():
@@ -106,7 +106,7 @@ def unpacked(tree: Tree, directory: Path) -> None:
             write(directory / entry.path, tree.read(entry.path))
 
 
-@fuzzed(40)
+@fuzzed(20)
 @given(data=TEXTS)
 def test_a_broken_skill_is_explained(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -116,7 +116,7 @@ def test_a_broken_skill_is_explained(data: bytes) -> None:
         validated(root)
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(data=json_files(MANIFEST))
 def test_a_broken_plugin_json_is_explained(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -127,7 +127,7 @@ def test_a_broken_plugin_json_is_explained(data: bytes) -> None:
         validated(root)
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(data=json_files(MARKET))
 def test_a_broken_marketplace_json_is_explained(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -14,7 +14,7 @@ from transcripts import as_line, calls, init, loads, result, says
 
 from skillwalker.expectations.base import Detail, Verdict
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.records import planned_object, trial_object, verdict_object
+from skillwalker.records import planned_object, trial_file, verdict_object
 from skillwalker.results import Judged, TestResult, TrialResult
 from skillwalker.store import RunDirectory, Store
 from skillwalker.transcript import AgentUse, SkillUse, Usage
@@ -41,6 +41,7 @@ WHOLE = TrialResult(
 TEST = TestResult("csv", "tidies", "skill-prompt", "opus", 2, 2, (WHOLE,))
 MANIFEST: dict[str, Any] = {
     "schema": 1,
+    "run_id": RUN_ID,
     "sandbox": "docker",
     "model_source": "api",
     "claude_code_version": "2.1.332",
@@ -50,7 +51,7 @@ MANIFEST: dict[str, Any] = {
     "options": {"allow_unmeasured": 0},
     "tests": [planned_object(TEST)],
 }
-TRIAL: dict[str, Any] = {"eval": "csv", "test": "tidies", **trial_object(WHOLE)}
+TRIAL: dict[str, Any] = trial_file("csv", "tidies", WHOLE)
 VERDICTS = [{"trial": WHOLE.id, "position": one.position, **verdict_object(one)} for one in WHOLE.judged]
 EVENTS: list[Any] = [
     init(),
@@ -101,13 +102,13 @@ def test_the_run_that_is_broken_below_is_whole() -> None:
         assert "call Skill" in found.out
 
 
-@fuzzed(80)
+@fuzzed(40)
 @given(json_files(MANIFEST), COMMANDS)
 def test_a_broken_run_json_is_told(data: bytes, command: tuple[str, ...]) -> None:
     shown("run.json", data, command)
 
 
-@fuzzed(80)
+@fuzzed(40)
 @given(json_files(TRIAL), COMMANDS)
 def test_a_broken_trial_json_is_told(data: bytes, command: tuple[str, ...]) -> None:
     shown(f"trials/{WHOLE.id}/trial.json", data, command)
@@ -118,7 +119,7 @@ LINES = st.lists(
 ).map(lambda lines: b"\n".join(line.replace(b"\n", b" ") for line in lines) + b"\n")
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(LINES | broken(b"".join(map(as_line, VERDICTS))), COMMANDS)
 def test_broken_verdicts_are_told(data: bytes, command: tuple[str, ...]) -> None:
     shown("results.jsonl", data, command)
@@ -133,7 +134,7 @@ STREAMS = mutated(EVENTS).map(
 )
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(STREAMS | broken(b"".join(map(as_line, EVENTS))))
 def test_a_broken_stream_is_shown(data: bytes) -> None:
     shown(f"trials/{WHOLE.id}/events.jsonl", data, ("show", "last", "csv"))

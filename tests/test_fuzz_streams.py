@@ -110,7 +110,7 @@ LINES = st.lists(ANY_EVENT.map(lambda event: json.dumps(event).encode() + b"\n")
 ANY_STREAM = st.sampled_from(STREAMS).flatmap(broken) | LINES | st.binary(max_size=80)
 
 
-@fuzzed(120)
+@fuzzed(60)
 @given(ANY_STREAM)
 def test_no_stream_raises_and_a_foreign_one_decides_nothing(data: bytes) -> None:
     found = read(data)
@@ -122,7 +122,7 @@ def test_no_stream_raises_and_a_foreign_one_decides_nothing(data: bytes) -> None
     outcomes(found, well)
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(ANY_STREAM)
 def test_the_live_view_shows_any_stream(data: bytes) -> None:
     view = Progress(t.NAMES)
@@ -183,7 +183,7 @@ def refusals(found: Transcript) -> frozenset[str]:
     return frozenset(use.name for use in found.skills if use.loaded is False)
 
 
-@fuzzed(120)
+@fuzzed(60)
 @given(streams() | st.sampled_from(STREAMS), st.integers(0, 10**6))
 def test_a_cut_stream_never_turns_a_verdict_round(data: bytes, place: int) -> None:
     whole, cut = read(data), read(data[: place % (len(data) + 1)])
@@ -198,7 +198,7 @@ def test_a_cut_stream_never_turns_a_verdict_round(data: bytes, place: int) -> No
     assert turned <= refused, [(TESTS[n], first[n], second[n]) for n in sorted(turned - refused)]
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(streams() | st.sampled_from(STREAMS), st.integers(0, 10**6))
 def test_a_stream_that_is_cut_before_its_result_is_never_healthy(data: bytes, place: int) -> None:
     cut = data[: place % (len(data) + 1)]

@@ -94,13 +94,13 @@ def contents(found: Workspace) -> dict[str, bytes | None]:
 STORED = tars()
 
 
-@fuzzed(100)
+@fuzzed(50)
 @given(STORED.flatmap(broken) | st.binary(max_size=1500))
 def test_no_bytes_of_a_tar_raise(data: bytes) -> None:
     opened(data, contents)
 
 
-@fuzzed(100)
+@fuzzed(50)
 @given(STORED, st.integers(0, 10**6), st.booleans())
 def test_what_is_cut_off_is_neither_deleted_nor_changed(data: bytes, place: int, blocks: bool) -> None:
     def ask(found: Workspace) -> tuple[bool, set[str], set[str], dict[str, bytes | None]]:
@@ -130,7 +130,7 @@ def test_a_chain_of_headers_without_an_end_is_a_broken_tar() -> None:
 PACKED = tars("workspace")
 
 
-@fuzzed(100)
+@fuzzed(50)
 @given(PACKED | PACKED.flatmap(broken), st.integers(0, 2000))
 def test_what_an_engine_sends_is_saved_or_refused(data: bytes, limit: int) -> None:
     target = io.BytesIO()
@@ -143,7 +143,7 @@ def test_what_an_engine_sends_is_saved_or_refused(data: bytes, limit: int) -> No
     assert sum(len(content) for content in found.values() if content) <= limit
 
 
-@fuzzed(60)
+@fuzzed(30)
 @given(PACKED, st.integers(0, 10**6))
 def test_a_stream_that_breaks_off_is_not_a_whole_directory(data: bytes, place: int) -> None:
     """An archive is over at a block of zeros, and nowhere else."""
