@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 # within a group any order without a cycle will do. A package stands for all that is in it.
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names"},
-    {"files": "packaged folders keywords jsonscan jsonfile tree workspace"},
+    {"files": "packaged folders keywords jsonscan jsonfile redaction tree workspace"},
     {
         "evals": "evals fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
@@ -34,8 +34,8 @@ LAYERS: tuple[dict[str, str], ...] = (
         "testing": "testing",
         "diagnosis": "diagnosis",
     },
-    {"results": "results store records jobs plan"},
-    {"running": "request resume opening supervisor worker runner session", "reports": "reports"},
+    {"results": "results store records jobs plan verdicts"},
+    {"running": "request resume opening supervisor worker runner session rejudge", "reports": "reports"},
     {"command line": "cli"},
 )
 
@@ -48,6 +48,7 @@ MAY_BE_SLOW = {
     "skillwalker.gateway.server": {"asyncio", "uvicorn"},
     "skillwalker.worker": {"asyncio", "uvicorn"},
     "skillwalker.runner": {"asyncio", "uvicorn"},
+    "skillwalker.rejudge": {"asyncio", "uvicorn"},
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;
