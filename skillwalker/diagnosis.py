@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from attrs import frozen
 
 from skillwalker.errors import CannotStartError
+from skillwalker.text import count
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -104,21 +105,28 @@ def _image(client: DockerClient) -> Check:
 
 def _leftovers(client: DockerClient) -> Iterator[Check]:
     """What dead runs left behind; those of live ones are theirs, and caches and kept containers are meant."""
-    from skillwalker.sandbox.owner import CONTENT, KEPT, OWNER, Owner
+    from skillwalker.sandbox.owner import CONTENT, KEPT, OWNER, Owner, kept_volumes
 
     filters = {"label": OWNER}
     items = client.api.containers(all=True, filters=filters)
     items += client.api.volumes(filters=filters).get("Volumes") or []
-    dead = elsewhere = 0
+    theirs = kept_volumes(client)
+    dead = elsewhere = kept = 0
     for item in items:
         labels = item.get("Labels") or {}
-        names = item.get("Names") or [item.get("Name", "")]
-        if CONTENT in labels or names[0].lstrip("/").startswith(KEPT):
+        name = (item.get("Names") or [item.get("Name", "")])[0].lstrip("/")
+        if name.startswith(KEPT):
+            kept += 1
+        if CONTENT in labels or name.startswith(KEPT) or name in theirs:
             continue
         owner = Owner.parse(labels[OWNER])
         is_dead = owner.is_dead() if owner else None
         dead += is_dead is True
         elsewhere += is_dead is None
+    if kept:
+        yield Check(
+            "kept", "ok", f"{count(kept, 'container')} by --keep: `skillwalker prune` removes what is kept"
+        )
     if not dead and not elsewhere:
         yield Check("left-overs", "ok", "none")
     if dead:

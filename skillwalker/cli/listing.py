@@ -34,7 +34,7 @@ def list_(
 def _evals(known: Globals, output: Format) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.loading import find_evals, load_eval
-    from skillwalker.text import safe
+    from skillwalker.text import count, safe
 
     root = known.root
     found = find_evals(root)
@@ -48,7 +48,7 @@ def _evals(known: Globals, output: Format) -> None:
         typer.echo(json.dumps({"evals": data}))
     else:
         for each in evals:
-            typer.echo(f"{safe(each.name)}  ({len(each.tests)} tests)")
+            typer.echo(f"{safe(each.name)}  ({count(len(each.tests), 'test')})")
             for test in each.tests:
                 typer.echo(f"  {safe(test.name)}  ({test.type}, {test.model})")
     for note in found.notes:
@@ -61,7 +61,7 @@ def _runs(known: Globals, output: Format) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.records import load_run
     from skillwalker.store import Store
-    from skillwalker.text import safe
+    from skillwalker.text import count, safe
 
     store = Store(known.root_or_here)
     rows = []
@@ -86,6 +86,6 @@ def _runs(known: Globals, output: Format) -> None:
         return
     for run in rows:
         where = safe(f"{run.sandbox}, {run.model_source}")
-        typer.echo(f"{run.run_id}  {run.outcome}  {len(run.tests)} tests  {where}")
+        typer.echo(f"{run.run_id}  {run.outcome}  {count(len(run.tests), 'test')}  {where}")
     if not rows:
         typer.echo("no runs yet", err=True)

@@ -20,6 +20,7 @@ from skillwalker.request import Prepared, RunRequest
 from skillwalker.resume import prepare_resumed
 from skillwalker.session import prepare, require_startable
 from skillwalker.session import run as run_session
+from skillwalker.text import count
 
 
 def carry_out(
@@ -106,14 +107,15 @@ def _plan_as_text(prepared: Prepared) -> str:
         scripted = "scripted" if one.script else "by the rule"
         lines.append(
             f"{one.eval.name}::{one.test.name}  ({one.test.type}, {test.model}, "
-            f"{test.trials} trial{'' if test.trials == 1 else 's'}, "
-            f"{len(one.expectations)} expectations; rehearsed {scripted})"
+            f"{count(test.trials, 'trial')}, "
+            f"{count(len(one.expectations), 'expectation')}; rehearsed {scripted})"
         )
     request = prepared.request
     own = f"on this machine, with {request.claude or 'the claude on PATH'}"
     where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
     lines += [
-        f"{len(prepared.tests)} tests, {prepared.trials} trials, cost unknown; nothing was started",
+        f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}, cost unknown; "
+        "nothing was started",
         f"root {request.root}; timeout {request.timeout_seconds:g} s; "
         f"jobs {request.jobs or 'as many as fit'}; {where}; "
         f"background tasks {'on' if request.background else 'off'}",

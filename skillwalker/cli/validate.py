@@ -16,7 +16,7 @@ def validate(
     from skillwalker.checks import check
     from skillwalker.errors import ConfigurationError, Problem
     from skillwalker.select import Selection
-    from skillwalker.text import safe
+    from skillwalker.text import count, safe
 
     root = globals_of(context).root
     checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
@@ -32,4 +32,4 @@ def validate(
 
         typer.echo(json.dumps({"problems": [], "evals": evals, "tests": tests}))
     else:
-        typer.echo(f"{tests} tests in {evals} evals are valid")
+        typer.echo(f"{count(tests, 'test')} in {count(evals, 'eval')} {'is' if tests == 1 else 'are'} valid")

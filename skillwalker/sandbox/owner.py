@@ -108,11 +108,12 @@ def reap(client: DockerClient, *, kept: bool = False, content: bool = False) -> 
     removed: list[Leftover] = []
     elsewhere: list[Leftover] = []
     failed: list[tuple[Leftover, str]] = []
+    theirs = frozenset() if kept else kept_volumes(client)
     for leftover, labels in (*_containers(client), *_volumes(client)):
         if CONTENT in labels and leftover.kind == "volume":
             old = leftover.age_seconds is not None and leftover.age_seconds > _CONTENT_SECONDS
             dead: bool | None = content or old
-        elif leftover.name.startswith(KEPT) and not kept:
+        elif leftover.name in theirs or (leftover.name.startswith(KEPT) and not kept):
             continue
         else:
             owner = Owner.parse(leftover.owner)
@@ -124,6 +125,17 @@ def reap(client: DockerClient, *, kept: bool = False, content: bool = False) -> 
         elif dead and CONTENT not in labels:
             failed.append((leftover, problem or ""))
     return Reaped(tuple(removed), tuple(elsewhere), tuple(failed))
+
+
+def kept_volumes(client: DockerClient) -> frozenset[str]:
+    """The volumes of containers that were kept on purpose; without them there would be nothing to look at."""
+    return frozenset(
+        mount["Name"]
+        for item in client.api.containers(all=True, filters={"label": OWNER})
+        if any(name.lstrip("/").startswith(KEPT) for name in item.get("Names") or ())
+        for mount in item.get("Mounts") or ()
+        if mount.get("Name")
+    )
 
 
 def _containers(client: DockerClient) -> Iterator[tuple[Leftover, Mapping[str, str]]]:

@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 
 import skillwalker
 from skillwalker.cli.prune import prune
+from skillwalker.diagnosis import examine
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import start_script
-from skillwalker.sandbox.owner import CONTENT, KEPT, OWNER, RUN, Owner, reap
+from skillwalker.sandbox.owner import CONTENT, KEPT, OWNER, RUN, Owner, kept_volumes, reap
 from skillwalker.tree import Tree
 
 TREE = Tree.of_files({"skills/a/SKILL.md": b"A"})
@@ -69,9 +70,15 @@ def test_what_is_kept_stays_until_it_is_pruned(lab: Lab, dead: Owner) -> None:
     list(process.output())
     process.close(keep=True)
     lab.sandbox.close()
-    reap(lab.client)
+    assert [one for one, _ in reap(lab.client).failed if one.run_id == lab.run_id] == []
     names = [name for name in of_run(lab) if name.startswith(KEPT)]
     assert len(names) == 1
+    assert (
+        of_run(lab) - set(names)
+        == {name for name in kept_volumes(lab.client) if name in of_run(lab)}
+        != set()
+    )
+    assert "by --keep" in {check.name: check.message for check in examine()}["kept"]
     (piece, _) = lab.client.api.get_archive(names[0], "/workspace/file")
     assert b"result" in b"".join(piece)
     result = CliRunner().invoke(app_of_prune(), [])
