@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,3 +198,23 @@ def test_texts_of_a_verdict_are_short_and_safe(healthy: Trial) -> None:
     ):
         assert len(text) <= limit
         assert text.startswith("\\x1b[31m\\u202e")
+
+
+@frozen
+class Hangs:
+    """Never answers."""
+
+    def check(self, trial: Trial) -> Verdict:
+        threading.Event().wait()
+        raise AssertionError
+
+
+def test_an_expectation_that_hangs_is_given_up(healthy: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skillwalker.expectations.bound.CHECK_SECONDS", 0.05)
+    bound = Bound(ExpectationSpec("hangs", True, "x"), Hangs(), origin="slow 1.0")
+
+    verdict = judge_trial(bound, healthy)
+
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.EXPECTATION_ERROR)
+    assert "slow 1.0 broke" in verdict.message
+    assert "did not end within" in verdict.message

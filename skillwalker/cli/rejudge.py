@@ -23,6 +23,7 @@ def rejudge(
     output: Output = Format.CONSOLE,
 ) -> None:
     """Judge stored trials again, with the eval as it is now."""
+    import contextlib
     import json
     import os
     import sys
@@ -47,9 +48,11 @@ def rejudge(
         raise ConfigurationError(problems)
     known = globals_of(context)
     directory = Store(known.root_or_here).find(run)
-    result = judge_again(
-        directory, known.root, judge_model=judge_model, redactor=Redactor(secrets_in(os.environ))
-    )
+    # What an expectation of another package prints must not end up in the result.
+    with contextlib.redirect_stdout(sys.stderr):
+        result = judge_again(
+            directory, known.root, judge_model=judge_model, redactor=Redactor(secrets_in(os.environ))
+        )
     if output is Format.JSON:
         typer.echo(json.dumps(run_object(result)))
     else:

@@ -50,7 +50,8 @@ def carry_out(
         _tell(note, err=True)
     for notice in prepared.notices:
         _tell(f"note: {notice}", err=True)
-    with _progress(prepared.trials) as progress:
+    # What an expectation of another package prints must not end up in the result.
+    with _progress(prepared.trials) as progress, contextlib.redirect_stdout(sys.stderr):
         result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
     if note:
         _tell(note, err=True)

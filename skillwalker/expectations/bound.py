@@ -5,6 +5,7 @@ An expectation that breaks has measured nothing, so its verdict is unmeasured an
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from attrs import evolve, frozen
@@ -17,6 +18,11 @@ from skillwalker.text import safe
 
 MESSAGE_LIMIT = 1_000
 """Characters of a verdict's message; a model's whole answer does not belong there."""
+CHECK_SECONDS = 60.0
+"""For one `check`; it has everything at hand."""
+JUDGE_SECONDS = 1_800.0
+"""For one that asks a model, whose answer may take ten minutes and be asked for again."""
+
 DETAIL_LIMIT = 4_000
 """Characters of a detail's message, which may be a judge's reasoning."""
 
@@ -71,8 +77,34 @@ def in_words(error: BaseException) -> str:
         return name
 
 
+def _in_time(expectation: Expectation, trial: Trial) -> Any:
+    """What `check` returns or raises.
+
+    Raises:
+        TimeoutError: it does neither; it is left alone in its thread then, since nothing can end it.
+    """
+    answer: list[Any] = []
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            answer.append(expectation.check(trial))
+        except BaseException as error:  # noqa: BLE001 (raised again in the thread that asked)
+            raised.append(error)
+
+    seconds = JUDGE_SECONDS if getattr(expectation, "uses_judge", False) else CHECK_SECONDS
+    thread = threading.Thread(target=call, name="check", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if raised:
+        raise raised[0]
+    if not answer:
+        raise TimeoutError(f"`check` did not end within {seconds:g} s")
+    return answer[0]
+
+
 def _checked(expectation: Expectation, trial: Trial) -> Verdict:
-    verdict: Any = expectation.check(trial)  # another package's code: what it promises is not relied on
+    verdict: Any = _in_time(expectation, trial)  # another package's code: what it promises is not relied on
     if not isinstance(verdict, Verdict):
         raise TypeError(f"`check` returned {type(verdict).__name__} instead of a Verdict")
     parts: tuple[Any, ...] = (verdict, *verdict.details)
