@@ -164,7 +164,8 @@ class AgentTracker:
             if run.completed and run.api_error and not run.tells_failure:
                 run.finish("failed", run.api_error)
             if run.name is not None and (run.is_agent or run.started):
-                by_name.setdefault(self.names.agent(run.name), []).append(run)
+                error = (run.error or "") if run.started is False else ""
+                by_name.setdefault(self.names.meant_agent(run.name, error), []).append(run)
         return tuple(
             AgentUse(
                 name=name,

@@ -137,9 +137,24 @@ class PluginSet:
                 inside = PurePosixPath(skill.source.dirname, skill.source.place).parent
                 directories[str(inside)] = skill.id
         agents = {agent.id: agent.id for plugin in self.plugins for agent in plugin.agents}
-        skills = {alias: next(iter(of)) for alias, of in owners.items() if len(of) == 1}
+        bare: dict[str, dict[str, None]] = {}
+        for skill in (skill for plugin in self.plugins for skill in plugin.skills):
+            for name in {_tail(skill), skill.path.parent.name if skill.path.name == SKILL_FILE else ""}:
+                if name and name not in owners:
+                    bare.setdefault(name, {})[skill.id] = None
+        bare_agents: dict[str, dict[str, None]] = {}
+        for agent in (agent for plugin in self.plugins for agent in plugin.agents):
+            bare_agents.setdefault(_tail(agent), {})[agent.id] = None
+        skills = _of_one(owners)
         ambiguous = {alias: tuple(of) for alias, of in owners.items() if len(of) > 1}
-        return Names({**skills, **{name: name for name in ids}}, agents, directories, ambiguous)
+        return Names(
+            {**skills, **{name: name for name in ids}},
+            agents,
+            directories,
+            ambiguous,
+            _of_one(bare),
+            _of_one(bare_agents),
+        )
 
     def trees(self) -> tuple[tuple[str, Tree], ...]:
         """What a sandbox gets: for each plugin its directory's name and content.
@@ -175,12 +190,22 @@ def _only(
     if found:
         places = " and ".join(str(part.path.relative_to(plugin.root)) for part in found)
         raise UnresolvedError(f"{reference} is the name of two {kind}s, {places}; rename one")
-    tails = [part.id.partition(":")[2] for part in all_of_it]
+    tails = [_tail(part) for part in all_of_it]
     have = f"it has {listed(tails)}" if tails else f"it has no {kind}s"
     tail = reference.partition(":")[2]
     raise UnresolvedError(
         f"the plugin {_shown(plugin)} has no {kind} {tail}; {have}{did_you_mean(tail, tails)}"
     )
+
+
+def _tail(part: Skill | Agent) -> str:
+    """The id without the plugin."""
+    return part.id.partition(":")[2]
+
+
+def _of_one(owners: Mapping[str, Mapping[str, None]]) -> dict[str, str]:
+    """The names that have one owner."""
+    return {name: next(iter(of)) for name, of in owners.items() if len(of) == 1}
 
 
 def _shown(plugin: Plugin) -> str:

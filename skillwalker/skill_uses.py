@@ -208,8 +208,13 @@ class SkillTracker:
         """Every skill that was seen, in the order of the first attempts."""
         by_name: dict[str, list[_Attempt]] = {}
         for attempt in self._attempts.values():
-            by_name.setdefault(attempt.skill or self.names.skill(attempt.raw), []).append(attempt)
+            by_name.setdefault(self._name(attempt), []).append(attempt)
         return tuple(self._use(name, attempts) for name, attempts in by_name.items())
+
+    def _name(self, attempt: _Attempt) -> str:
+        if attempt.skill is None and attempt.loaded is False:
+            return self.names.meant_skill(attempt.raw, attempt.error or "")
+        return attempt.skill or self.names.skill(attempt.raw)
 
     def _use(self, name: str, attempts: list[_Attempt]) -> SkillUse:
         return SkillUse(

@@ -169,6 +169,27 @@ def test_an_agent_that_does_not_exist_was_not_called(tmp_path: Path) -> None:
     assert verdict(tmp_path, events, True, kind="agent").outcome is Outcome.FAILED
 
 
+@pytest.mark.parametrize("kind", ["skill", "agent"])
+def test_a_bare_name_that_claude_code_does_not_take_was_an_attempt(tmp_path: Path, kind: str) -> None:
+    names = Names(
+        {"acme:tidy": "acme:tidy"},
+        {"acme:auditor": "acme:auditor"},
+        unknown_skills={"tidy": "acme:tidy"},
+        unknown_agents={"auditor": "acme:auditor"},
+    )
+    events = TranscriptBuilder().init()
+    events.skill("tidy", refused="Unknown skill: tidy. Did you mean acme:tidy?")
+    events.agent("auditor", refused="Agent type 'auditor' not found. Available agents: acme:auditor")
+    on = trial(tmp_path, events.result("x"), skill_file="acme:tidy", agent_file="acme:auditor", names=names)
+    for expected, said in ((True, "it was, and was refused: Error: "), (False, "the model did call it")):
+        found = judge_trial(
+            REGISTRY.bind(ExpectationSpec(f"{kind}-call", expected, "x"), on.eval, on.test), on
+        )
+        assert found.outcome is Outcome.FAILED
+        assert said in found.message
+        assert "tidy" in found.message if kind == "skill" else "'auditor' not found" in found.message
+
+
 def test_an_agent_that_was_refused_for_its_input_was_attempted(tmp_path: Path) -> None:
     events = builder().agent("acme:auditor", refused="InputValidationError: description").result("x")
     assert verdict(tmp_path, events, False, kind="agent").outcome is Outcome.FAILED

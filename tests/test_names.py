@@ -22,6 +22,17 @@ def test_a_name_of_nobody_or_of_two_is_never_taken_for_the_skill(raw: str) -> No
     assert NAMES.skill(raw) == raw
 
 
+def test_a_name_that_claude_code_does_not_know_counts_only_where_it_said_so() -> None:
+    names = Names(unknown_skills={"tidy": "acme:tidy"}, unknown_agents={"ok": "acme:ok"})
+    assert names.skill("tidy") == "tidy"
+    assert names.meant_skill("/tidy", "Error: Unknown skill: tidy. Did you mean acme:tidy?") == "acme:tidy"
+    assert names.meant_skill("tidy", "Permission denied") == "tidy"
+    assert names.meant_skill("other", "Error: Unknown skill: other") == "other"
+    assert names.agent("ok") == "ok"
+    assert names.meant_agent("ok", "Error: Agent type 'ok' not found. Available agents: x") == "acme:ok"
+    assert names.meant_agent("ok", "InputValidationError") == "ok"
+
+
 def test_agents_have_a_table_of_their_own() -> None:
     assert NAMES.agent("acme:auditor") == "acme:auditor"
     assert NAMES.agent("tidy") == "tidy"

@@ -111,6 +111,28 @@ def test_names_lead_to_one_id_or_to_none(found: PluginSet) -> None:
     assert names.agent("tools:sub:checker") == "tools:sub:checker"
 
 
+def test_what_claude_code_refuses_is_known_where_it_has_one_owner(tmp_path: Path) -> None:
+    files = {
+        "skills/tidy/SKILL.md": file(name="other"),
+        "skills/Two Words/SKILL.md": file(name="third"),
+        "skills/both/SKILL.md": file(name="x"),
+        "skills/y/SKILL.md": file(name="both"),
+        "agents/ok.md": file(),
+        "agents/twice.md": file(),
+    }
+    plugin(tmp_path, "rt", files)
+    plugin(tmp_path, "q", {"skills/y/SKILL.md": file(name="z"), "agents/twice.md": file()})
+    names = load_plugins(tmp_path, ["rt", "q"]).names
+    assert names.unknown_skills == {
+        "tidy": "rt:tidy",
+        "Two-Words": "rt:Two-Words",
+        "Two Words": "rt:Two-Words",
+    }
+    assert names.unknown_agents == {"ok": "rt:ok"}
+    assert names.skill("tidy") == "tidy"
+    assert names.skill("both") == "rt:y"
+
+
 def test_an_alias_never_hides_an_id(tmp_path: Path) -> None:
     plugin(tmp_path, "p", {"skills/a/SKILL.md": file(name="b"), "skills/b/SKILL.md": file(name="a")})
     found = load_plugins(tmp_path, ["p"])

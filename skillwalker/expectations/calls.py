@@ -1,8 +1,9 @@
 """Whether a skill or an agent was called: one rule for both, with the varying part passed in.
 
 A call that was seen is a fact in any trial. That there was none is a fact only in a healthy one. A call that
-was made but refused (denied, disabled, wrong input) is neither: it fails an expected call, since nothing ran,
-and it fails an unexpected one, since the description did lead the model to it.
+was made but refused (denied, disabled, wrong input, its name without the plugin, which Claude Code does not
+take) is neither: it fails an expected call, since nothing ran, and it fails an unexpected one, since the
+description did lead the model to it.
 """
 
 from __future__ import annotations
@@ -174,16 +175,19 @@ def _skill_uses(trial: Trial) -> Sequence[_Use]:
 
 
 def _agent_uses(trial: Trial) -> Sequence[_Use]:
-    """A call of an agent that does not exist is no call of it: nothing of it can have led the model there."""
+    """A call of an agent that does not exist is no call of it: nothing of it can have led the model there.
+
+    Only the full id says that: the name without the plugin is refused although the agent is there.
+    """
     return [
         _Use(use.name, use.started, use.calls, use.first_position, use.errors)
         for use in trial.transcript.agents
-        if use.started is not False or not all(_is_unknown_agent(error) for error in use.errors)
+        if use.started is not False or not all(_is_unknown(use.name, error) for error in use.errors)
     ]
 
 
-def _is_unknown_agent(error: str) -> bool:
-    return "Agent type '" in error and "' not found" in error
+def _is_unknown(name: str, error: str) -> bool:
+    return f"Agent type '{name}' not found" in error
 
 
 _SKILL = _Kind(
