@@ -357,9 +357,16 @@ def test_hostile_texts_of_a_plugin_cannot_steer_the_terminal(run_cli, root):
     manifest = {"name": "acme", "skills": ["./\x1b[2J\u202e"]}
     write(root / "acme" / ".claude-plugin" / "plugin.json", json.dumps(manifest))
 
-    called = run_cli("--root", root, "validate")
+    an_eval(root, [{"name": "turned \u202e round", "expect": [SAYS]}], name="odd")
 
-    assert r"./\x1b[2J\u202e does not exist" in called.err
+    told = run_cli("--root", root, "validate")
+    planned = run_cli("--root", root, "run", "--isolated", "--rehearse", "--dry-run")
+
+    assert r"./\x1b[2J\u202e does not exist" in told.err
+    assert r"./\x1b[2J\u202e does not exist" in planned.out
+    assert r"odd::turned \u202e round" in planned.out
+    assert "\x1b" not in planned.out
+    assert "\u202e" not in planned.out
 
 
 def program(*arguments: str | Path, **more: object) -> subprocess.CompletedProcess[str]:

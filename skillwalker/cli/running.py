@@ -20,7 +20,7 @@ from skillwalker.request import Prepared, RunRequest
 from skillwalker.resume import prepare_resumed
 from skillwalker.session import prepare, require_startable
 from skillwalker.session import run as run_session
-from skillwalker.text import count
+from skillwalker.text import count, safe
 
 
 def carry_out(
@@ -49,7 +49,7 @@ def carry_out(
     if note:
         _tell(note, err=True)
     for notice in prepared.notices:
-        _tell(f"note: {notice}", err=True)
+        _tell(f"note: {safe(notice)}", err=True)
     # What an expectation of another package prints must not end up in the result.
     with _progress(prepared.trials) as progress, contextlib.redirect_stdout(sys.stderr):
         result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
@@ -102,12 +102,12 @@ def _progress(total: int) -> LiveProgress | PlainProgress:
 
 
 def _plan_as_text(prepared: Prepared) -> str:
-    lines = [f"note: {notice}" for notice in prepared.notices]
+    lines = [f"note: {safe(notice)}" for notice in prepared.notices]
     for test in prepared.tests:
         one = test.checked
         scripted = "scripted" if one.script else "by the rule"
         lines.append(
-            f"{one.eval.name}::{one.test.name}  ({one.test.type}, {test.model}, "
+            f"{safe(one.eval.name)}::{safe(one.test.name)}  ({one.test.type}, {test.model}, "
             f"{count(test.trials, 'trial')}, "
             f"{count(len(one.expectations), 'expectation')}; rehearsed {scripted})"
         )
