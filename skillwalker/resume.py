@@ -10,7 +10,7 @@ from attrs import evolve
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.outcomes import Outcome
-from skillwalker.plan import PlannedTest, plan
+from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
 from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import RunResult
@@ -77,7 +77,8 @@ def _plan(
                 for eval_name, name in sorted(gone)
             ]
         )
-    return plan(tests, model=request.model, trials=request.trials), (*notes, *checked.notices)
+    planned = plan(tests, model=request.model, trials=request.trials)
+    return planned, (*notes, *checked.notices, *tree_notices(planned))
 
 
 def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]) -> Iterable[Problem]:
