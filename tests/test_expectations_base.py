@@ -202,18 +202,22 @@ def test_texts_of_a_verdict_are_short_and_safe(healthy: Trial) -> None:
 
 @frozen
 class Hangs:
-    """Never answers."""
+    """Answers only when it is let go."""
+
+    let_go: threading.Event
 
     def check(self, trial: Trial) -> Verdict:
-        threading.Event().wait()
+        self.let_go.wait()
         raise AssertionError
 
 
 def test_an_expectation_that_hangs_is_given_up(healthy: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skillwalker.expectations.bound.CHECK_SECONDS", 0.05)
-    bound = Bound(ExpectationSpec("hangs", True, "x"), Hangs(), origin="slow 1.0")
+    let_go = threading.Event()
+    bound = Bound(ExpectationSpec("hangs", True, "x"), Hangs(let_go), origin="slow 1.0")
 
     verdict = judge_trial(bound, healthy)
+    let_go.set()
 
     assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.EXPECTATION_ERROR)
     assert "slow 1.0 broke" in verdict.message

@@ -86,6 +86,12 @@ def test_closing_ends_a_waiting_read(ends: tuple[EngineStream, socket.socket]) -
     assert time.monotonic() - start < 5
 
 
+def test_a_closed_stream_is_at_its_end(ends: tuple[EngineStream, socket.socket]) -> None:
+    stream, _ = ends
+    stream.close()
+    assert stream.receive() == b""
+
+
 def test_sending_to_an_engine_that_has_gone_is_an_error(ends: tuple[EngineStream, socket.socket]) -> None:
     stream, engine = ends
     engine.close()

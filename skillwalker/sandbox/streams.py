@@ -25,6 +25,7 @@ class EngineStream:
 
     def __init__(self, given: Any) -> None:
         """Args: given: What `attach_socket` or `exec_start(socket=True)` of the SDK returns."""
+        self._closed = False
         self._given = given  # it holds the HTTP response, which closes the connection when it is collected
         self._process = getattr(given, "proc", None)  # the SDK's socket around an ssh client
         self._socket = getattr(given, "_sock", given)
@@ -34,7 +35,7 @@ class EngineStream:
             _keep_alive(self._socket)
 
     def receive(self, size: int = _BLOCK) -> bytes:
-        """Blocks until something comes; empty at the end.
+        """Blocks until something comes; empty at the end, and after `close`.
 
         Raises:
             OSError: the connection broke.
@@ -48,6 +49,10 @@ class EngineStream:
                 data = self._socket.recv(size)
             except TimeoutError:
                 continue
+            except OSError:
+                if self._closed:  # by us, maybe just before this read began
+                    return b""
+                raise
             return data
 
     def send(self, data: bytes) -> None:
@@ -87,6 +92,7 @@ class EngineStream:
 
     def close(self) -> None:
         """Ends a waiting `receive` too; never raises."""
+        self._closed = True
         if self._process is not None:
             with contextlib.suppress(Exception):
                 self._process.kill()
