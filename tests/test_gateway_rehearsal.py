@@ -61,7 +61,8 @@ def test_past_the_end_of_the_script_is_a_miss_that_says_where(tmp_path):
     ) as link:
         status, headers, body = post(link, main_request("Go", assistant(), user("on")))
         assert (status, headers["x-should-retry"]) == (409, "false")
-        message = "rehearsal.json: main has 1 turn, and turn 2 was asked for"
+        has = "has 1 turn, and turn 2 was asked for: add turn 2; the last one is usually a text"
+        message = f"rehearsal.json: tests.Greets.main {has}"
         assert body["error"] == {"type": "cassette_miss", "message": message}
         assert link.traffic().miss == message
 

@@ -32,6 +32,16 @@ def load(value, tmp_path, tests=TESTS):
     return load_scripts(file, tmp_path, tests)
 
 
+@pytest.mark.parametrize("judge", [{"passed": [True]}, [True, False], [[True, False]]])
+def test_a_judge_in_another_form_is_told_the_form_once(judge, tmp_path):
+    with pytest.raises(ConfigurationError) as caught:
+        load({"Greets": {"judge": judge}}, tmp_path)
+    (problem,) = caught.value.problems
+    form = 'write "judge": [{"passed": [true, false]}], one entry for each llm-judge'
+    assert problem.path == "tests.Greets.judge"
+    assert problem.message.endswith(f"; {form}")
+
+
 def test_a_list_is_the_main_conversation(tmp_path):
     scripts = load(
         {"Greets": [{"content": "hi", "delay_seconds": 2, "usage": {"output_tokens": 5}}]}, tmp_path

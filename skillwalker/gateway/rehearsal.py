@@ -55,20 +55,21 @@ def _scripted(exchange: Exchange) -> Reply | None:
     if script is None or thread.kind == "side":
         return None
     own = script.for_trial(exchange.caller.index)
-    turns, whose = _turns(own, exchange)
+    turns = _turns(own, exchange)
     if turns is None:
         return None
-    return choose(turns, exchange.turn, exchange.attempt, whose=whose, file=script.file)
+    end = "each llm-judge takes one" if thread.kind == "judge" else "the last one is usually a text"
+    return choose(turns, exchange.turn, exchange.attempt, file=script.file, end=end)
 
 
-def _turns(script: TestScript, exchange: Exchange) -> tuple[tuple[Turn, ...] | None, str]:
-    """The turns of the exchange's conversation, and its name for messages."""
+def _turns(script: TestScript, exchange: Exchange) -> tuple[Turn, ...] | None:
+    """The turns of the exchange's conversation; None where they are not scripted."""
     thread = exchange.thread
     if thread.kind == "judge":
-        return script.judge, "judge"
+        return script.judge
     if thread.kind == "agent" or (thread.fork and script.agent(thread.agent)):
-        return script.agent(thread.agent), f"agents.{thread.agent}"
-    return script.main, "main"
+        return script.agent(thread.agent)
+    return script.main
 
 
 def _by_rule(exchange: Exchange) -> list[dict[str, Any]]:

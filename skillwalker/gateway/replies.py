@@ -8,6 +8,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from skillwalker.gateway.messages import ApiError, cassette_miss
+from skillwalker.text import count
 
 Turn = tuple["Reply", ...]
 """The replies to one turn: all but the last have `times`."""
@@ -74,20 +75,22 @@ class TestScript:
         return self.agents[owners[0]] if len(owners) == 1 else None
 
 
-def choose(turns: Sequence[Turn], turn: int, attempt: int, *, whose: str, file: str) -> Reply:
+def choose(turns: Sequence[Turn], turn: int, attempt: int, *, file: str, end: str) -> Reply:
     """The reply to a request.
 
     Args:
+        turns: At least one.
         turn: From 0.
         attempt: From 1.
-        whose: Names the conversation in the message.
+        end: What a message says of the turn that is missing.
 
     Raises:
         ApiError: a `cassette_miss`: the script is over.
     """
     if turn >= len(turns):
-        count = f"{len(turns)} turn{'s' * (len(turns) != 1)}"
-        raise cassette_miss(f"{file}: {whose} has {count}, and turn {turn + 1} was asked for")
+        where = f"{file}: {turns[0][0].path.rpartition('[')[0]}"
+        have = f"has {count(len(turns), 'turn')}, and turn {turn + 1} was asked for"
+        raise cassette_miss(f"{where} {have}: add turn {len(turns) + 1}; {end}")
     for reply in turns[turn]:
         if reply.times is None or attempt <= reply.times:
             return reply

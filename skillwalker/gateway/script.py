@@ -70,6 +70,8 @@ _BLOCKS: Mapping[str, Mapping[str, type]] = {
 }
 _OPTIONAL: Mapping[str, Mapping[str, type]] = {"thinking": {"signature": str}, "tool_use": {"id": str}}
 _OWN_HEADERS = ("connection", "content-length", "content-type", "transfer-encoding")
+_JUDGE_FORM = 'write "judge": [{"passed": [true, false]}], one entry for each llm-judge'
+_MAIN_FORM = 'write [{"content": "the answer"}], one entry for each turn'
 _TRIAL = re.compile(r"[1-9][0-9]{0,5}")
 _LONGEST_DELAY_SECONDS = 86_400.0
 
@@ -170,8 +172,12 @@ class _Reader(Checker):
                 self.fail(path, f"no such agent or skill: {safe(name)}{hint}")
 
     def turns(self, value: Any, path: str, *, judge: bool = False) -> tuple[Turn, ...]:
+        form = _JUDGE_FORM if judge else _MAIN_FORM
         if not isinstance(value, list):
-            self.fail(path, f"expected a list of replies, got {kind_of(value)}")
+            self.fail(path, f"expected a list of replies, got {kind_of(value)}; {form}")
+            return ()
+        if value and not any(isinstance(entry, dict) for entry in value):
+            self.fail(path, f"expected a list of replies, got a list of other things; {form}")
             return ()
         if not value:
             self.fail(path, "is empty: give a reply, or leave it out for the built-in rule")
