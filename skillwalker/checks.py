@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -15,8 +15,9 @@ from skillwalker.expectations.bound import Bound
 from skillwalker.expectations.registry import Registry
 from skillwalker.gateway.script import TestScript, load_scripts
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
-from skillwalker.loading import find_evals, load_eval
+from skillwalker.loading import find_evals, load_eval, place
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
+from skillwalker.script_checks import script_notices, script_problems
 from skillwalker.select import Selection
 from skillwalker.text import safe
 
@@ -49,6 +50,13 @@ class CheckedTest:
     @property
     def notices(self) -> tuple[str, ...]:
         """What its author should know before a run."""
+        return (
+            *self._own_notices,
+            *(script_notices(self.script, self.test, self.plugins) if self.script else ()),
+        )
+
+    @property
+    def _own_notices(self) -> tuple[str, ...]:
         if self.skill and self.skill.description and is_cut(self.skill.description):
             limit = f"{SHOWN_CHARACTERS:,} characters"
             return (
@@ -122,23 +130,37 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         for index, message in plugins.problems
     ]
     told = {problem.path for problem in loaded.problems}
-    scripts, script_problems = _scripts(draft, plugins)
+    scripts, unread = _scripts(draft, plugins)
     tests = []
+    misfits: list[Problem] = []
     for test in draft.tests:
-        checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name))
+        checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name), told)
         tests.append(checked)
         # What a field's text or its plugin makes impossible is told once, not again for all that follows.
         problems += (one for one in found if draft.plugins and one.path not in told)
-    return Checked(tuple(tests), (*loaded.placed(problems), *script_problems))
+        usable = all(bound.expectation for bound in checked.expectations) and not plugins.problems
+        if checked.script and usable and loaded.eval:
+            misfits += script_problems(checked.script, draft, plugins, checked.expectations)
+    return Checked(
+        tuple(tests),
+        (*loaded.placed(problems), *unread, *place(misfits, directory / REHEARSAL_FILE, root)),
+    )
 
 
 def _check_test(
-    evaluation: Eval, test: Test, plugins: PluginSet, registry: Registry, script: TestScript | None
+    evaluation: Eval,
+    test: Test,
+    plugins: PluginSet,
+    registry: Registry,
+    script: TestScript | None,
+    told: Collection[str | None],
 ) -> tuple[CheckedTest, list[Problem]]:
+    """`told` are the paths that have a problem already."""
     problems: list[Problem] = []
     expectations = tuple(registry.bind(spec, evaluation, test) for spec in test.expect)
     for bound in expectations:
-        problems += bound.problems
+        if not (isinstance(bound.spec.value, bool) and _file_field(test, bound.spec.type) in told):
+            problems += bound.problems
     skill = agent = None
     if test.skill_file and test.type is TestType.SKILL_CALL:
         try:
@@ -151,6 +173,11 @@ def _check_test(
         except UnresolvedError as error:
             problems += _unresolved(plugins, test.agent_file, error, f"{test.path}.agentFile")
     return CheckedTest(evaluation, test, plugins, expectations, skill, agent, script), problems
+
+
+def _file_field(test: Test, expectation: str) -> str:
+    """Where the test says what `true` and `false` of `skill-call` and `agent-call` are about."""
+    return f"{test.path}.{expectation.removesuffix('-call')}File"
 
 
 def _unresolved(plugins: PluginSet, reference: str, error: UnresolvedError, path: str) -> list[Problem]:

@@ -28,7 +28,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     },
     {"expectations": "expectations", "gateway": "gateway", "sandbox": "sandbox"},
     {
-        "checking": "claude_code checks",
+        "checking": "claude_code checks script_checks",
         "health": "health",
         "judge": "judge_client",
         "testing": "testing",

@@ -82,8 +82,10 @@ class _Kind:
         except LookupError as error:
             yield f"{self.word}: {error.args[0] if error.args else error}"
             return
+        only = test.skill_file if test.type is TestType.SKILL_CALL else test.agent_file
+        if only is None:
+            return  # that it is missing, or that the type is another one, is told with the test
         if test.type in _CALL_TESTS and (own is None or _id_of(self, plugins, own) != target.id):
-            only = test.skill_file if test.type is TestType.SKILL_CALL else test.agent_file
             yield f"{self.word}: a {test.type} test holds nothing but {only}, so {reference} cannot be called"
 
     def check(self, trial: Trial, reference: str, expected: bool) -> Verdict:

@@ -1,0 +1,101 @@
+"""What a script says that cannot fit its test: replies for a judge that nobody asks, unknown skills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from skillwalker.errors import Problem
+from skillwalker.evals import Eval, Test
+from skillwalker.expectations.bound import Bound
+from skillwalker.expectations.judge import LlmJudge
+from skillwalker.expectations.rubric import read_rubric
+from skillwalker.gateway.replies import Reply, TestScript, Turn
+from skillwalker.plugin_set import PluginSet, UnresolvedError
+from skillwalker.text import count, listed, near, safe
+
+_OWN = "skillwalker."
+
+
+def script_problems(
+    script: TestScript, evaluation: Eval, plugins: PluginSet, expectations: Sequence[Bound]
+) -> Iterator[Problem]:
+    """With their JSON paths in the script."""
+    for one in (script, *script.trials.values()):
+        yield from _judge_problems(one.judge or (), evaluation, expectations)
+        for path, name in _unknown_skills(one, plugins):
+            if _is_mistyped(name, plugins):
+                yield Problem(safe(_why(name, plugins)), path=path)
+
+
+def script_notices(script: TestScript, test: Test, plugins: PluginSet) -> Iterator[str]:
+    """What may be meant, such as the call of a skill that is not there, but mostly is not."""
+    for number in script.trials:
+        if number > test.trials:
+            have = f"the test has {count(test.trials, 'trial')} unless --trials says otherwise"
+            yield f"{script.file}: {safe(test.name)} has answers for trial {number}, and {have}"
+    for one in (script, *script.trials.values()):
+        for path, name in _unknown_skills(one, plugins):
+            if not _is_mistyped(name, plugins):
+                yield f"{script.file}: {safe(path)}: {safe(_why(name, plugins))}"
+
+
+def _judge_problems(
+    turns: Sequence[Turn], evaluation: Eval, expectations: Sequence[Bound]
+) -> Iterator[Problem]:
+    """None where it is not known what asks the judge, or for what: types of other packages say so little."""
+    types = [type(bound.expectation) for bound in expectations]
+    if not turns or not all(cls.__module__.startswith(_OWN) for cls in types):
+        return
+    judges = [one for bound in expectations if isinstance(one := bound.expectation, LlmJudge)]
+    for turn in turns[len(judges) :]:
+        asked = f"the test has {count(len(judges), 'llm-judge')}" if judges else "the test has no llm-judge"
+        yield Problem(f"is never asked for: {asked}, and each takes one reply", path=turn[0].path)
+    sizes = _sizes(judges, evaluation)
+    for reply in (reply for turn in turns[: len(judges)] for reply in turn):
+        if reply.passed is not None and sizes and len(reply.passed) not in sizes:
+            wanted = " or ".join(count(size, "criterion", "criteria") for size in sizes)
+            rubrics = listed(sorted({judge.rubric_file for judge in judges}))
+            has = count(len(reply.passed), "answer")
+            yield Problem(f"has {has}, and {rubrics} has {wanted}", path=f"{reply.path}.passed")
+
+
+def _sizes(judges: Sequence[LlmJudge], evaluation: Eval) -> tuple[int, ...]:
+    """How many criteria the rubrics have; none where one cannot be read, which is told elsewhere."""
+    try:
+        found = {len(read_rubric(evaluation.directory, judge.rubric_file).criteria) for judge in judges}
+    except ValueError:
+        return ()
+    return tuple(sorted(found))
+
+
+def _unknown_skills(script: TestScript, plugins: PluginSet) -> Iterator[tuple[str, str]]:
+    """(JSON path, name) of each skill that the script calls and that its plugin does not have."""
+    prefixes = {plugin.name for plugin in plugins.plugins}
+    for turns in (script.main or (), *script.agents.values()):
+        for reply in (reply for turn in turns for reply in turn):
+            for path, name in _skills_of(reply):
+                if name.partition(":")[0] in prefixes and name not in plugins.names.skills:
+                    yield path, name
+
+
+def _skills_of(reply: Reply) -> Iterator[tuple[str, str]]:
+    for index, block in enumerate(reply.content or ()):
+        if block.get("type") == "tool_use" and block.get("name") == "Skill":
+            name = block["input"].get("skill")
+            if isinstance(name, str) and ":" in name:
+                yield f"{reply.path}.content[{index}].input.skill", name.removeprefix("/")
+
+
+def _is_mistyped(name: str, plugins: PluginSet) -> bool:
+    """Whether a skill comes near; a test may also mean one that is not there."""
+    prefix, _, tail = name.partition(":")
+    tails = [skill.partition(":")[2] for skill in plugins.names.skills if skill.startswith(f"{prefix}:")]
+    return bool(near(tail, tails, limit=1))
+
+
+def _why(name: str, plugins: PluginSet) -> str:
+    try:
+        plugins.skill(name)
+    except UnresolvedError as error:
+        return str(error)
+    return f"{name} is the name of several skills"  # all else has its place in the table of names

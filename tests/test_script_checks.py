@@ -1,0 +1,81 @@
+"""What is told of a `rehearsal.json` that is well formed and does not fit its tests."""
+
+from __future__ import annotations
+
+import pytest
+from roots import an_eval, call, plugin, text
+
+from skillwalker.checks import check_evals
+from skillwalker.expectations.registry import Registry
+
+JUDGED = {"llm-judge": {"rubricFile": "r.md"}}
+RUBRICS = {"r.md": "- It is short.\n- It is friendly.\n"}
+
+
+@pytest.fixture
+def checked(tmp_path):
+    plugin(tmp_path)
+
+    def check(script, expect=(JUDGED,), **test):
+        tests = [{"name": "x", "expect": list(expect), **test}]
+        directory = an_eval(tmp_path, tests, rubrics=RUBRICS, script={"x": script})
+        return check_evals([directory], tmp_path, Registry.scan())
+
+    return check
+
+
+def told(checked):
+    return [(problem.file, problem.path, problem.message) for problem in checked.problems]
+
+
+FILE = "evals/csv/rehearsal.json"
+
+
+def test_a_script_that_fits_has_no_problem(checked):
+    found = checked(
+        {"main": [call("Skill", skill="acme:tidy"), text("a")], "judge": [{"passed": [True, False]}]}
+    )
+    assert (found.problems, found.notices) == ((), ())
+
+
+def test_answers_for_another_rubric_are_a_problem(checked):
+    found = checked({"judge": [{"passed": [True]}], "trials": {"1": {"judge": [{"passed": [True] * 3}]}}})
+    assert told(found) == [
+        (FILE, "tests.x.judge[0].passed", "has 1 answer, and r.md has 2 criteria"),
+        (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and r.md has 2 criteria"),
+    ]
+    assert all(problem.line > 1 for problem in found.problems)
+
+
+def test_a_reply_for_no_judge_is_a_problem(checked):
+    one = {"passed": [True, True]}
+    assert told(checked({"judge": [one, one]})) == [
+        (FILE, "tests.x.judge[1]", "is never asked for: the test has 1 llm-judge, and each takes one reply")
+    ]
+    assert told(checked({"judge": [one]}, [{"result-contains": "a"}])) == [
+        (FILE, "tests.x.judge[0]", "is never asked for: the test has no llm-judge, and each takes one reply")
+    ]
+    assert told(checked({"judge": [one, one]}, [JUDGED, JUDGED])) == []
+
+
+def test_a_mistyped_skill_is_a_problem_and_one_of_another_name_a_notice(checked):
+    found = checked(
+        {"main": [call("Skill", skill="acme:tydy"), call("Skill", skill="other:tydy"), text("a")]}
+    )
+    ((file, path, message),) = told(found)
+    assert (file, path) == (FILE, "tests.x.main[0].content[0].input.skill")
+    assert message.endswith("(did you mean tidy?)")
+
+    found = checked({"agents": {"acme:auditor": [call("Skill", skill="acme:zzz"), text("a")]}})
+    assert told(found) == []
+    (notice,) = found.notices
+    assert notice.startswith(
+        f'{FILE}: tests.x.agents["acme:auditor"][0].content[0].input.skill: the plugin acme'
+    )
+
+
+def test_a_trial_that_the_test_does_not_have_is_a_notice(checked):
+    found = checked({"trials": {"2": [text("a")], "3": [text("b")]}}, trials=2)
+    assert told(found) == []
+    have = "and the test has 2 trials unless --trials says otherwise"
+    assert found.notices == (f"{FILE}: x has answers for trial 3, {have}",)
