@@ -55,6 +55,7 @@ class PlannedTest:
             planned=self.trials,
             need=self.need,
             trials=trials,
+            scripted=self.checked.script is not None,
         )
 
     def inputs(self) -> dict[str, Any]:

@@ -139,6 +139,7 @@ def planned_object(test: TestResult) -> dict[str, Any]:
         "model": test.model,
         "planned": test.planned,
         "need": test.need,
+        "scripted": test.scripted,
     }
 
 
@@ -171,6 +172,7 @@ def load_run(run: RunDirectory) -> RunResult:
                 planned=_get(data, "planned", int, at_least=1),
                 need=_get(data, "need", int),
                 trials=tuple(sorted(trials.get((data["eval"], data["name"]), ()), key=lambda one: one.index)),
+                scripted=_get({"scripted": None, **data}, "scripted", bool, NONE),
             )
             for data in _get(manifest, "tests", list)
         )

@@ -63,6 +63,7 @@ class TestResult:
     Attributes:
         need: How many trials must pass.
         planned: How many trials were planned; those that did not run count as unmeasured.
+        scripted: Whether a rehearsal has a script for it; None where that was not written down.
     """
 
     __test__ = False
@@ -74,6 +75,7 @@ class TestResult:
     planned: int
     need: int
     trials: tuple[TrialResult, ...]
+    scripted: bool | None = None
 
     @property
     def passed(self) -> int:

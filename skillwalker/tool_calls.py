@@ -8,9 +8,12 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from skillwalker.events import Event, as_dict, as_list, as_str
+from skillwalker.text import count
 
 RESULT_LIMIT = 4000
 """Characters that are kept of a tool's result."""
+
+_SHOWN_FAILURES = 5
 
 
 @frozen
@@ -129,3 +132,17 @@ def read_tool_calls(events: Iterable[Event]) -> Iterator[ToolCall]:
             while waiting and (first := next(iter(waiting.values()))).is_error is not None:
                 yield waiting.pop(first.id)
     yield from waiting.values()
+
+
+def failed_calls(calls: Iterable[ToolCall]) -> tuple[str, ...]:
+    """A note such as `2 of 5 tool calls failed (call 2, Bash; call 4, Read)`; none where all went well."""
+    made = 0
+    failed = []
+    for call in calls:
+        made += 1
+        if call.is_error:
+            failed.append(f"call {call.position}, {call.name}")
+    if not failed:
+        return ()
+    shown = "; ".join(failed[:_SHOWN_FAILURES]) + ("; ..." if len(failed) > _SHOWN_FAILURES else "")
+    return (f"{len(failed)} of {count(made, 'tool call')} failed ({shown})",)

@@ -13,6 +13,9 @@ import pytest
 from roots import agent, an_eval, plugin, skill, text, write
 
 from skillwalker.packaged import packaged
+from skillwalker.records import planned_object
+from skillwalker.results import TestResult
+from skillwalker.store import Store
 
 SAYS = {"result-contains": "done"}
 
@@ -435,3 +438,37 @@ def test_a_limit_beyond_sense_is_refused(run_cli, root, value):
 
     assert called.code == 4
     assert "Traceback" not in called.err
+
+
+def test_stored_runs_are_listed_with_when_how_and_what(run_cli, root):
+    tests = tuple(
+        TestResult(name, "t", "skill-call", "opus", 1, 1, ()) for name in ("csv", "more", "bad\x1b[2J")
+    )
+    for run_id, ended in (
+        ("20261130T101500Z-3f9a1c", {"interrupted": True}),
+        ("20261201T090000Z-000000", {}),
+    ):
+        manifest = {
+            "schema": 1,
+            "run_id": run_id,
+            "sandbox": "docker",
+            "model_source": "rehearsal",
+            "claude_code_version": None,
+            "image": None,
+            "options": {"allow_unmeasured": 0},
+            "tests": [planned_object(test) for test in tests],
+            **ended,
+        }
+        Store(root).create(run_id, manifest)
+
+    first, second = run_cli("--root", root, "list", "runs").out.splitlines()
+
+    assert first.startswith("20261130T101500Z-3f9a1c  2026-11-30 10:15 UTC  interrupted")
+    assert "  0 passed, 3 unmeasured  of csv, more, bad\\x1b[2J  (docker, rehearsal)" in first
+    assert "2026-12-01 09:00 UTC  not finished" in second
+
+    shown = run_cli("--root", root, "show", "20261130").out.splitlines()
+    assert f"go on: skillwalker --root {root} run --resume 20261130T101500Z-3f9a1c" in shown
+    found = json.loads(run_cli("--root", root, "list", "runs", "--format", "json").out)["runs"]
+    assert [run["interrupted"] for run in found] == [True, None]
+    assert found[0]["evals"] == ["csv", "more", "bad\x1b[2J"]

@@ -210,3 +210,15 @@ def test_a_trial_whose_verdicts_are_lost_has_not_passed(tmp_path):
 
 def test_a_run_that_was_killed_does_not_say_whether_it_was_interrupted(tmp_path):
     assert load_run(stored(a_run(), Store(tmp_path), finished=False)).interrupted is None
+
+
+@pytest.mark.parametrize("scripted", [True, False, None])
+def test_whether_a_test_had_a_script_is_kept_and_unknown_in_older_runs(tmp_path, scripted):
+    run = a_run()
+    directory = stored(evolve(run, tests=(evolve(run.tests[0], scripted=scripted),)), Store(tmp_path))
+    if scripted is None:
+        manifest = directory.manifest()
+        del manifest["tests"][0]["scripted"]
+        (directory.path / "run.json").write_text(json.dumps(manifest))
+
+    assert load_run(directory).tests[0].scripted is scripted

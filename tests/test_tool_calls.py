@@ -14,6 +14,8 @@ from transcripts import (
     result,
 )
 
+from skillwalker.tool_calls import ToolCall, failed_calls
+
 
 @pytest.fixture
 def read(tmp_path: Path) -> Reader:
@@ -47,3 +49,14 @@ class TestToolCalls:
         assert call.result == "see\n[image]\n\n"
         [call] = read(init(), calls("t1", "Read"), odd).tool_calls()
         assert (call.is_error, call.result) == (False, "")
+
+
+def test_failed_calls_are_noted_with_their_place_and_what_has_no_result_is_no_failure() -> None:
+    calls = [
+        ToolCall(str(n), "Bash", {}, None, n, is_error=is_error)
+        for n, is_error in enumerate((False, True, None, True), start=1)
+    ]
+
+    assert failed_calls(calls) == ("2 of 4 tool calls failed (call 2, Bash; call 4, Bash)",)
+    assert failed_calls(calls[1:2]) == ("1 of 1 tool call failed (call 2, Bash)",)
+    assert failed_calls(calls[:1]) == ()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillwalker.cli.options import Format, Globals, Output, globals_of
+
+if TYPE_CHECKING:
+    from skillwalker.results import RunResult
 
 
 class What(enum.StrEnum):
@@ -61,7 +64,7 @@ def _runs(known: Globals, output: Format) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.records import load_run
     from skillwalker.store import Store
-    from skillwalker.text import count, safe
+    from skillwalker.text import safe
 
     store = Store(known.root_or_here)
     rows = []
@@ -78,14 +81,46 @@ def _runs(known: Globals, output: Format) -> None:
                 "run_id": run.run_id,
                 "outcome": str(run.outcome),
                 "model_source": run.model_source,
+                "interrupted": run.interrupted,
                 "tests": len(run.tests),
+                "evals": _evals_of(run),
             }
             for run in rows
         ]
         typer.echo(json.dumps({"runs": data}))
         return
     for run in rows:
-        where = safe(f"{run.sandbox}, {run.model_source}")
-        typer.echo(f"{run.run_id}  {run.outcome}  {count(len(run.tests), 'test')}  {where}")
+        typer.echo(_row(run))
     if not rows:
         typer.echo("no runs yet", err=True)
+
+
+def _row(run: RunResult) -> str:
+    from skillwalker.reports.console import counts
+    from skillwalker.text import listed, safe
+
+    state = {True: "interrupted", None: "not finished", False: str(run.outcome)}[run.interrupted]
+    parts = (
+        safe(run.run_id),
+        _when(run.run_id),
+        state.ljust(len("not finished")),
+        counts(run),
+        f"of {listed(_evals_of(run), 5)}",
+        safe(f"({run.sandbox}, {run.model_source})"),
+    )
+    return "  ".join(part for part in parts if part)
+
+
+def _when(run_id: str) -> str:
+    """`2026-11-30 10:15 UTC`; nothing where the id, which comes from a file, does not tell."""
+    import datetime
+
+    try:
+        began = datetime.datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ")
+    except ValueError:
+        return ""
+    return f"{began:%Y-%m-%d %H:%M} UTC"
+
+
+def _evals_of(run: RunResult) -> list[str]:
+    return list(dict.fromkeys(test.eval for test in run.tests))

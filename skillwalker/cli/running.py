@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sys
+from pathlib import Path
 
 import typer
 from attrs import evolve
 
 from skillwalker.cli.options import Format
+from skillwalker.loading import find_root
 from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
 from skillwalker.redaction import Redactor, secrets_in
@@ -53,14 +56,25 @@ def carry_out(
     # What an expectation of another package prints must not end up in the result.
     with _progress(prepared.trials) as progress, contextlib.redirect_stdout(sys.stderr):
         result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
-    if note:
+    together = output is Format.CONSOLE and sys.stdout.isatty() and sys.stderr.isatty()
+    if note and not together:  # else this would be the middle of what one terminal shows
         _tell(note, err=True)
     if output is Format.JSON:
         _tell(json.dumps(run_object(result)))
     else:
-        more = f"skillwalker show {result.run_id}" if stored else None
-        _tell(run_report(result, paint(sys.stdout.isatty()), more))
+        program = command(request.root)
+        more = f"{program} show {result.run_id}" if stored else None
+        go_on = f"{program} run --resume {result.run_id}" if stored else None
+        _tell(run_report(result, paint(sys.stdout.isatty()), more, go_on, begun=together))
     return result.exit_code
+
+
+def command(root: Path) -> str:
+    """How to call the program here so that it finds the runs of `root`."""
+    here = find_root(Path.cwd()) or Path.cwd()
+    return (
+        "skillwalker" if here.resolve() == root.resolve() else f"skillwalker --root {shlex.quote(str(root))}"
+    )
 
 
 def _tell(text: str, *, err: bool = False) -> None:

@@ -26,15 +26,17 @@ def show(
 ) -> None:
     """Show a stored run, or in detail the trials of one test."""
     import json
+    import shlex
     import sys
 
-    from skillwalker.cli.running import paint
+    from skillwalker.cli.running import command, paint
     from skillwalker.records import load_run, run_object
     from skillwalker.reports.console import run_report
     from skillwalker.reports.details import test_details
     from skillwalker.store import Store
 
-    directory = Store(globals_of(context).root_or_here).find(run)
+    root = globals_of(context).root_or_here
+    directory = Store(root).find(run)
     stored = load_run(directory)
     if select is not None:
         stored = _only(stored, select)
@@ -43,7 +45,9 @@ def show(
         return
     colours = paint(sys.stdout.isatty())
     if select is None:
-        typer.echo(run_report(stored, colours, f"skillwalker show {run} 'EVAL::TEST'"))
+        program = command(root)
+        more = f"{program} show {shlex.quote(run)} 'EVAL::TEST'"
+        typer.echo(run_report(stored, colours, more, f"{program} run --resume {stored.run_id}"))
         return
     for line in test_details(stored, directory, colours):
         typer.echo(line)

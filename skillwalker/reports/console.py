@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterator
 
 from skillwalker.outcomes import Outcome
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
-from skillwalker.text import safe
+from skillwalker.text import count, safe
 
 Paint = Callable[[str, str], str]
 """Takes a text and one of `red`, `green`, `yellow`, `bold`, `dim`; returns it coloured, or as it is."""
 
 _COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.UNMEASURED: "yellow"}
 _ORDER = (Outcome.FAILED, Outcome.UNMEASURED, Outcome.PASSED)
+
+_MARGIN = " " * 11
+_JUDGED_BY = ", judged by "
+_PARTLY_SEEN = "; the judge saw only a part: "
+_NO_SCRIPT = "answered by the simple rule, which only compares words: script this test in rehearsal.json"
 
 _BANNERS = {
     "rehearsal": "REHEARSED: the answers come from a script or a simple rule, no model was asked",
@@ -30,59 +35,103 @@ def banner(model_source: str) -> str | None:
     return _BANNERS.get(model_source)
 
 
-def run_report(run: RunResult, paint: Paint = plain, more: str | None = None) -> str:
+def run_report(
+    run: RunResult,
+    paint: Paint = plain,
+    more: str | None = None,
+    go_on: str | None = None,
+    *,
+    begun: bool = False,
+) -> str:
     """The whole report, lines separated by newlines, none at the end.
 
     Args:
         more: The command that shows more.
+        go_on: The command that goes on with a run that was cut short.
+        begun: Whether the reader has seen the banner already, right above.
     """
-    return "\n".join(_lines(run, paint, more))
+    return "\n".join(_lines(run, paint, more, go_on, begun))
 
 
-def _lines(run: RunResult, paint: Paint, more: str | None) -> Iterator[str]:
+def _lines(run: RunResult, paint: Paint, more: str | None, go_on: str | None, begun: bool) -> Iterator[str]:
     note = banner(run.model_source)
-    if note:
+    if note and not begun:
         yield paint(note, "bold")
     for outcome in _ORDER:
         tests = [test for test in run.tests if test.outcome is outcome]
-        for test in tests:
-            yield from test_lines(test, paint)
+        for test in sorted(tests, key=lambda one: never_ran(run, one)):
+            yield from _test_lines(run, test, paint)
         if tests and outcome is not Outcome.PASSED:
             yield ""
     yield _summary(run, paint)
-    if run.interrupted:
-        yield paint("interrupted: trials that did not finish are unmeasured", "yellow")
-    elif run.interrupted is None:
-        yield paint("not finished: it goes on, or was killed; --resume goes on with it", "yellow")
+    if ending := how_it_ended(run):
+        yield paint(ending, "yellow")
+        if go_on and any(test.measured < test.planned for test in run.tests):
+            yield f"go on: {go_on}"
     if more:
         yield paint(f"more: {more}", "dim")
     if note:
         yield paint(note, "bold")
 
 
-def _summary(run: RunResult, paint: Paint) -> str:
-    counts = ", ".join(
+def how_it_ended(run: RunResult) -> str | None:
+    """What a reader must know of a run that did not come to its end; None where it did."""
+    if run.interrupted is None:
+        return "not finished: it is still running, or was killed"
+    return "interrupted: what did not finish is unmeasured" if run.interrupted else None
+
+
+def never_ran(run: RunResult, test: TestResult) -> bool:
+    """Whether no trial began; of a run without an end nobody knows, for a killed trial leaves no result."""
+    return run.interrupted is True and not test.trials
+
+
+def counts(run: RunResult, paint: Paint = plain) -> str:
+    """Such as `2 passed, 1 failed`."""
+    return ", ".join(
         paint(f"{run.count(outcome)} {outcome}", _COLOURS[outcome])
         for outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.UNMEASURED)
         if run.count(outcome) or outcome is Outcome.PASSED
     )
-    tests = f"{len(run.tests)} test{'' if len(run.tests) == 1 else 's'}"
+
+
+def _summary(run: RunResult, paint: Paint) -> str:
     took = "" if run.duration_ms is None else f" in {run.duration_ms / 1000:.1f} s"
     cost = "" if run.cost_usd is None else f", {run.cost_usd:.4f} USD"
-    return f"{tests}: {counts}{took}{cost}"
+    missing = sum(never_ran(run, test) for test in run.tests)
+    not_run = f" ({missing} not run)" if missing else ""
+    return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}"
 
 
-def test_lines(test: TestResult, paint: Paint = plain) -> Iterator[str]:
-    """A line for a test, and for one that did not pass why, and what to do."""
+def _test_lines(run: RunResult, test: TestResult, paint: Paint) -> Iterator[str]:
     head = f"{safe(test.eval)}::{safe(test.name)}"
     tail = paint(f"  ({safe(test.type)}, {safe(test.model)}{_trials(test)})", "dim")
-    yield f"{paint(str(test.outcome).upper().ljust(10), _COLOURS[test.outcome])} {head}{tail}"
-    if test.outcome is Outcome.PASSED and all(trial.reason is None for trial in test.trials):
+    word = "not run" if never_ran(run, test) else str(test.outcome)
+    yield f"{paint(word.upper().ljust(10), _COLOURS[test.outcome])} {head}{tail}"
+    rehearsed = run.model_source == "rehearsal"
+    numbered = test.planned > 1
+    if test.outcome is Outcome.PASSED:
+        for trial in test.trials:
+            yield from _aside(trial, paint, numbered=numbered)
         return
-    if not test.trials:
-        yield "           no trial ran to its end"
+    if not test.trials and run.interrupted is not True:
+        yield f"{_MARGIN}no trial ran to its end"
     for trial in test.trials:
-        yield from _trial_lines(trial, paint, numbered=test.planned > 1)
+        yield from _trial_lines(trial, paint, numbered=numbered, rehearsed=rehearsed)
+    if test.trials and run.interrupted and (rest := test.planned - len(test.trials)):
+        yield f"{_MARGIN}{count(rest, 'trial')} not run"
+    if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False:
+        yield f"{_MARGIN}{paint(_NO_SCRIPT, 'dim')}"
+
+
+def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]:
+    """What is worth knowing of a trial of a test that passed: nothing is to be done about it."""
+    which = f"trial {trial.index}: " if numbered else ""
+    if trial.reason:
+        said = f"{trial.reason}: {safe(trial.message, 500)}" if trial.message else str(trial.reason)
+        yield f"{_MARGIN}{paint(which + said, 'dim')}"
+    for text in trial.notes:
+        yield f"{_MARGIN}{paint(f'{which}note: {safe(text, 300)}', 'dim')}"
 
 
 def _trials(test: TestResult) -> str:
@@ -93,8 +142,8 @@ def _trials(test: TestResult) -> str:
     return f"; {test.passed} of {test.measured} measured passed{missing}, {test.need} needed"
 
 
-def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]:
-    margin = " " * 11
+def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool, rehearsed: bool) -> Iterator[str]:
+    margin = _MARGIN
     if numbered:
         yield f"{margin}trial {trial.index}: {paint(str(trial.outcome), _COLOURS[trial.outcome])}"
         margin += "  "
@@ -103,21 +152,37 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterato
         if one.verdict.outcome is Outcome.UNMEASURED and trial.message:
             unseen.append(safe(one.type))  # for the trial's own reason, which follows
         elif one.verdict.outcome is not Outcome.PASSED:
-            yield from _verdict_lines(one, margin, paint)
+            yield from _verdict_lines(one, margin, paint, rehearsed=rehearsed)
     if unseen:
         yield f"{margin}unmeasured: {', '.join(unseen)}"
     if trial.reason:
         said = f"{trial.reason}: {safe(trial.message, 500)}" if trial.message else str(trial.reason)
         yield f"{margin}{paint(said, 'yellow')}"
         yield f"{margin}{paint('-> ' + trial.reason.advice, 'dim')}"
+    for text in trial.notes:
+        yield f"{margin}{paint(f'note: {safe(text, 300)}', 'dim')}"
 
 
-def _verdict_lines(one: Judged, margin: str, paint: Paint) -> Iterator[str]:
+def _verdict_lines(one: Judged, margin: str, paint: Paint, *, rehearsed: bool) -> Iterator[str]:
     verdict = one.verdict
-    yield f"{margin}{paint(safe(one.type), _COLOURS[verdict.outcome])}: {safe(verdict.message, 500)}"
-    for detail in verdict.details:
-        if detail.outcome is not Outcome.PASSED:
-            yield f"{margin}  - {safe(detail.name, 200)}: {detail.outcome}; {safe(detail.message, 300)}"
+    shown = [detail for detail in verdict.details if detail.outcome is not Outcome.PASSED]
+    message = verdict_message(one, rehearsed=rehearsed)
+    if shown:
+        message = _without_list(message)
+    yield f"{margin}{paint(safe(one.type), _COLOURS[verdict.outcome])}: {safe(message, 500)}"
+    for detail in shown:
+        yield f"{margin}  - {safe(detail.name, 200)}: {detail.outcome}; {safe(detail.message, 300)}"
 
 
-test_lines.__test__ = False  # type: ignore[attr-defined]
+def verdict_message(one: Judged, *, rehearsed: bool) -> str:
+    """What the verdict says; a judge that was rehearsed is called so."""
+    if rehearsed and one.type == "llm-judge":
+        return one.verdict.message.replace(_JUDGED_BY, f"{_JUDGED_BY}the rehearsed ", 1)
+    return one.verdict.message
+
+
+def _without_list(message: str) -> str:
+    """The judge's message without the failed criteria, which follow one by one."""
+    head, _, listed = message.partition("; failed: ")
+    _, partly, cuts = listed.rpartition(_PARTLY_SEEN)
+    return f"{head}{partly}{cuts}" if partly else head

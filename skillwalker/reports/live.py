@@ -110,7 +110,9 @@ class LiveProgress:
         self.say(f"[{done}/{self.total}] {ended_line(test, result)}")
 
     def _render(self) -> RenderableType:
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         table = Table.grid(padding=(0, 1))
         table.add_column(no_wrap=True, ratio=3, overflow="ellipsis")
@@ -121,8 +123,10 @@ class LiveProgress:
         with self._lock:
             for one in self._running.values():
                 table.add_row(one.name, f"{now - one.since:.0f} s", one.doing)
-            table.add_row(f"{self._done} of {self.total} trials done", "", "")
-        return table
+            done = f"{self._done} of {self.total} trials done"
+        # The cursor stands behind the last line. Were it as wide as the terminal, the `^C` that a terminal
+        # shows for an interrupt would begin a line of its own, and one of the block's would never be erased.
+        return Group(table, Text(done)) if table.rows else Text(done)
 
 
 def ended_line(test: CheckedTest, result: TrialResult) -> str:
