@@ -55,7 +55,7 @@ def run_id(root: Path) -> str:
     return next((root / ".skillwalker" / "runs").iterdir()).name
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_reports_what_it_measured_and_leaves_nothing(
     root, sandbox_image, docker_client, number
 ):

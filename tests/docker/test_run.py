@@ -116,6 +116,28 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
         "x",
         [{"error": {"status": 529, "type": "overloaded_error"}, "times": 2}, text("done")],
     ),
+    "unknown model": ({"expect": [NOT_CALLED]}, "x", [{"error": {"status": 404, "type": "not_found_error"}}]),
+    "internal error": ({"expect": [NOT_CALLED]}, "x", [{"error": {"status": 500, "type": "api_error"}}]),
+    "overloaded": ({"expect": [NOT_CALLED]}, "x", [{"error": {"status": 529, "type": "overloaded_error"}}]),
+    "rate limited": ({"expect": [NOT_CALLED]}, "x", [{"error": {"status": 429, "type": "rate_limit_error"}}]),
+    "rate limited once": (
+        {"expect": [SAYS_DONE]},
+        "x",
+        [
+            {"error": {"status": 429, "type": "rate_limit_error", "retry_after": 1}, "times": 1},
+            text("done"),
+        ],
+    ),
+    "dropped in mid-stream": (
+        {"expect": [SAYS_DONE]},
+        "x",
+        [{"content": "half of it", "fault": "drop", "after_events": 3, "times": 1}, text("done")],
+    ),
+    "refused": (
+        {"expect": [NOT_CALLED, {"result-does-not-contain": "x"}]},
+        "x",
+        [{"content": "", "stop_reason": "refusal"}, {"content": "", "stop_reason": "refusal"}],
+    ),
     "past the script": ({"expect": [NOT_CALLED, SAYS_DONE]}, "x", [bash("true")]),
     "contaminated": (
         {"expect": [CALLED, NOT_CALLED]},
@@ -203,6 +225,8 @@ PASSING = {
     "negative by the rule",
     "agent by the rule",
     "overloaded twice",
+    "rate limited once",
+    "dropped in mid-stream",
     "two of three",
     "files",
     "same commit",
@@ -211,6 +235,11 @@ PASSING = {
 FAILING = {"wrong text", "empty answer", "judged"}
 REASONS = {
     "unauthorised": "api-error",
+    "unknown model": "api-error",
+    "internal error": "api-error",
+    "overloaded": "api-error",
+    "rate limited": "rate-limited",
+    "refused": "api-error",
     "past the script": "cassette-miss",
     "contaminated": "contaminated",
     "forged result": "contaminated",
