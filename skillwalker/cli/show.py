@@ -49,7 +49,7 @@ def show(
         more = f"{program} show {shlex.quote(run)} 'EVAL::TEST'"
         typer.echo(run_report(stored, colours, more, f"{program} run --resume {stored.run_id}"))
         return
-    for line in test_details(stored, directory, colours):
+    for line in test_details(stored, directory, root, colours):
         typer.echo(line)
 
 

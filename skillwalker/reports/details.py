@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from skillwalker.events import Event, as_dict, as_list, as_str
-from skillwalker.reports.console import Paint, banner, plain
-from skillwalker.results import RunResult, TrialResult
+from skillwalker.events import Event, as_str
+from skillwalker.outcomes import Outcome
+from skillwalker.reports.console import Paint, banner, never_ran, plain, verdict_message
+from skillwalker.reports.saved import Scaffold, scaffold_of, work_directory
+from skillwalker.results import RunResult, TestResult, TrialResult
 from skillwalker.store import RunDirectory
-from skillwalker.text import safe
+from skillwalker.text import count, safe
+from skillwalker.tool_calls import blocks, text_of
 from skillwalker.transcript import Transcript
 
-_SHOWN = 300  # characters of one tool input or result
+# Of one text, tool input or result.
+_CHARACTERS = 2000
+_LINES = 20
 
 
-def test_details(run: RunResult, directory: RunDirectory, paint: Paint = plain) -> Iterator[str]:
-    """Line by line; reads the stored streams as it goes."""
+def test_details(run: RunResult, directory: RunDirectory, root: Path, paint: Paint = plain) -> Iterator[str]:
+    """Line by line; reads the stored streams as it goes.
+
+    Args:
+        root: Where the run's evals are; their scaffolds tell what is new in a saved work directory.
+    """
     note = banner(run.model_source)
     if note:
         yield paint(note, "bold")
     for test in run.tests:
-        yield paint(f"{safe(test.eval)}::{safe(test.name)}", "bold") + f"  {test.outcome}"
-        if not test.trials:
+        not_run = never_ran(run, test)
+        said = "not run" if not_run else str(test.outcome)
+        yield paint(f"{safe(test.eval)}::{safe(test.name)}", "bold") + f"  {said}"
+        if not test.trials and not not_run:
             yield "  no trial ran to its end"
+        scaffold = scaffold_of(test, directory, root) if test.trials else None
         for trial in test.trials:
-            yield from _trial(trial, directory, paint)
+            yield from _trial(run, test, trial, paint)
+            yield from _stored(directory.path / "trials" / trial.id, scaffold, paint)
     if note:
         yield paint(note, "bold")
 
@@ -33,26 +48,35 @@ def test_details(run: RunResult, directory: RunDirectory, paint: Paint = plain) 
 test_details.__test__ = False  # type: ignore[attr-defined]
 
 
-def _trial(trial: TrialResult, directory: RunDirectory, paint: Paint) -> Iterator[str]:
+def _trial(run: RunResult, test: TestResult, trial: TrialResult, paint: Paint) -> Iterator[str]:
     took = "" if trial.duration_ms is None else f", {trial.duration_ms / 1000:.1f} s"
-    turns = "" if trial.turns is None else f", {trial.turns} turns"
+    turns = "" if trial.turns is None else f", {count(trial.turns, 'turn')}"
     yield f"  trial {trial.index}: {trial.outcome}{took}{turns}"
     if trial.reason:
         yield paint(f"    {trial.reason}: {safe(trial.message)}", "yellow")
-        yield f"    -> {trial.reason.advice}"
+        if test.outcome is not Outcome.PASSED:
+            yield f"    -> {trial.reason.advice}"
     for one in trial.judged:
-        yield f"    {one.verdict.outcome}: {safe(one.type)}: {safe(one.verdict.message)}"
+        message = verdict_message(one, rehearsed=run.model_source == "rehearsal")
+        yield f"    {one.verdict.outcome}: {safe(one.type)}: {safe(message)}"
         for detail in one.verdict.details:
             yield f"      - {detail.outcome}: {safe(detail.name)}: {safe(detail.message)}"
     for text in trial.notes:
         yield f"    note: {safe(text)}"
-    folder = directory.path / "trials" / trial.id
+
+
+def _stored(folder: Path, scaffold: Scaffold | None, paint: Paint) -> Iterator[str]:
+    saved = folder / "workspace.tar"
+    if saved.exists():
+        yield paint(f"    work directory ({safe(str(saved))})", "dim")
+        for line in work_directory(saved, scaffold):
+            yield f"      {line}"
     events = folder / "events.jsonl"
     if not events.exists():
         yield "    no transcript"
         return
-    yield paint(f"    transcript ({events})", "dim")
-    for event in Transcript.read(events).events():
+    yield paint(f"    transcript ({safe(str(events))})", "dim")
+    for event in Transcript(events).events():
         for line in _event(event):
             yield f"    {line}"
 
@@ -64,31 +88,34 @@ def _event(event: Event) -> Iterator[str]:
         yield f"{depth}[{version} with {model}]"
     elif event.kind == "result":
         text = as_str(event.data.get("result"))
-        yield f"{depth}result ({safe(str(event.data.get('subtype')))}): {_short(text or '')}"
+        yield from _told(depth, f"result ({safe(str(event.data.get('subtype')))})", text or "")
     elif event.kind in ("assistant", "user"):
-        content = as_dict(event.data.get("message")).get("content")
-        blocks = as_list(content) if isinstance(content, list) else [{"type": "text", "text": content}]
-        for block in map(as_dict, blocks):
-            yield from (f"{depth}{line}" for line in _block(event.kind, block))
+        for block in blocks(event):
+            yield from _block(depth, event.kind, block)
 
 
-def _block(kind: str, block: Mapping[str, Any]) -> Iterator[str]:
+def _block(depth: str, kind: str, block: Mapping[str, Any]) -> Iterator[str]:
     match block.get("type"):
         case "text":
             speaker = "model" if kind == "assistant" else "given"
-            yield f"{speaker}: {_short(as_str(block.get('text')) or '')}"
+            yield from _told(depth, speaker, as_str(block.get("text")) or "")
         case "tool_use":
-            yield f"call {safe(str(block.get('name')))}: {_short(str(block.get('input')))}"
+            given = json.dumps(block.get("input"), ensure_ascii=False)
+            yield from _told(depth, f"call {safe(str(block.get('name')))}", given)
         case "tool_result":
             failed = " (error)" if block.get("is_error") is True else ""
-            yield f"result{failed}: {_short(_text(block.get('content')))}"
+            yield from _told(depth, f"result{failed}", text_of(block.get("content")))
 
 
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return " ".join(as_str(as_dict(part).get("text")) or "" for part in as_list(content))
-
-
-def _short(text: str) -> str:
-    return safe(text, _SHOWN)
+def _told(depth: str, what: str, text: str) -> Iterator[str]:
+    """A line, or a heading with indented lines; nobody's text stands where only ours does."""
+    text = text.replace("\r\n", "\n").strip("\n")
+    kept = "\n".join(text[:_CHARACTERS].split("\n")[:_LINES])
+    lines = safe(kept, lines=True).split("\n")
+    if len(lines) == 1:
+        yield f"{depth}{what}: {lines[0]}"
+    else:
+        yield f"{depth}{what}:"
+        yield from (f"{depth}    {line}" for line in lines)
+    if more := len(text) - len(kept):
+        yield f"{depth}    … {count(more, 'more character')} in events.jsonl"
