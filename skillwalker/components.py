@@ -70,6 +70,15 @@ def _skills_in(place: Place, directory: Path, **declared: Any) -> Iterator[Skill
         file = Path(entry.path, SKILL_FILE)
         if file.is_file():
             yield _skill(place, file, plain_id(entry.name), entry.name, **declared)
+        elif entry.is_dir() and (other := _other_case(Path(entry.path))):
+            inside = other.relative_to(place.directory).as_posix()
+            place.notices.append(f"{inside}: Claude Code reads {SKILL_FILE} only")
+
+
+def _other_case(directory: Path) -> Path | None:
+    """A file that differs from `SKILL.md` in small and capital letters alone."""
+    names = (entry.name for entry in _entries(directory))
+    return next((directory / name for name in names if name.lower() == SKILL_FILE.lower()), None)
 
 
 def _skill_by_name(place: Place, file: Path, **declared: Any) -> Skill:

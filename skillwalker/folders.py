@@ -57,9 +57,10 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     except FileNotFoundError:
         if path.is_symlink():
             raise ValueError(f"{shown} is a link that leads nowhere") from None
-        raise ValueError(
-            f"{shown} does not exist{_suggestion(base / folder, '/'.join(inner), kind)}"
-        ) from None
+        hint = _suggestion(base / folder, "/".join(inner), kind)
+        if folder and inner[0] == folder:
+            hint += f"; the name is relative to {folder}/"
+        raise ValueError(f"{shown} does not exist{hint}") from None
     except NotADirectoryError:
         raise ValueError(f"{shown} does not exist") from None
     except OSError as error:

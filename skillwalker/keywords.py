@@ -21,6 +21,8 @@ from skillwalker.text import safe
 _BLANK = re.compile(r"\s*")
 _TOKEN = re.compile(r"[()]|\"[^\"]*\"|'[^']*'|[\w:+\-.\[\]\\/]+")
 
+_EXAMPLE = """write such as -k "csv and not 'two words'\""""
+
 _Match = Callable[[str], bool]
 
 
@@ -67,8 +69,7 @@ class _Parser:
             return lambda name: True
         match = self._either()
         if self.token:
-            hint = "; a word with blanks stands in quotes" if self.token not in ("(", ")") else ""
-            raise self._fault(f"expected and, or, or the end{hint}")
+            raise self._fault("expected and or or")
         return match
 
     def _either(self) -> _Match:
@@ -93,7 +94,7 @@ class _Parser:
                 raise self._fault("expected )")
             return match
         if self.token in ("", ")", "and", "or"):
-            raise self._fault("expected a word, not or (")
+            raise self._fault("expected a word")
         word = self.token[1:-1] if self.token[0] in "\"'" else self.token
         self.words.append(word)
         self._advance()
@@ -113,9 +114,9 @@ class _Parser:
         self.token = match[0] if match else ""
         self.end = self.start + len(self.token)
         if not match and self.start < len(self.text):
-            raise self._fault("unexpected character")
+            raise self._fault("expected a word in quotes")
 
     def _fault(self, message: str) -> ConfigurationError:
         found = safe(self.token or self.text[self.start : self.start + 1], 40) or "the end"
-        where = f"at column {self.start + 1}"
-        return ConfigurationError([f"-k {safe(self.text, 80)}: {where}: {message}; found {found}"])
+        where = f"{message}, found {found} (column {self.start + 1})"
+        return ConfigurationError([f"-k {safe(self.text, 80)}: {where}; {_EXAMPLE}"])

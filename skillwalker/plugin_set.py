@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from attrs import field, frozen
 
+from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
 from skillwalker.text import did_you_mean, listed
@@ -49,6 +50,11 @@ class Plugin:
     notices: tuple[str, ...] = ()
     generated: Mapping[str, bytes] = field(factory=dict, repr=False)
     hidden: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it has no `plugin.json`, so that its directory gives the name."""
+        return MANIFEST not in self.generated and not (self.directory / MANIFEST).exists()
 
     @property
     def answers_to(self) -> frozenset[str]:
@@ -178,7 +184,9 @@ class PluginSet:
         if not owners:
             options = sorted({name for plugin in self.plugins for name in plugin.answers_to})
             have = f"`plugins` has {listed(options)}" if options else "none of `plugins` could be loaded"
-            raise UnresolvedError(f"no plugin {prefix} here; {have}{did_you_mean(prefix, options)}")
+            unnamed = [plugin.directory.name for plugin in self.plugins if plugin.is_unnamed]
+            why = f" ({listed(unnamed)}: no {MANIFEST}, so named after the directory)" if unnamed else ""
+            raise UnresolvedError(f"no plugin {prefix} here; {have}{did_you_mean(prefix, options) or why}")
         return owners[0]
 
 
@@ -193,8 +201,10 @@ def _only(
     tails = [_tail(part) for part in all_of_it]
     have = f"it has {listed(tails)}" if tails else f"it has no {kind}s"
     tail = reference.partition(":")[2]
+    ignored = [notice for notice in plugin.notices if notice.startswith(f"{kind}s/{tail}/")]
+    why = "".join(f"; {notice}" for notice in ignored)
     raise UnresolvedError(
-        f"the plugin {_shown(plugin)} has no {kind} {tail}; {have}{did_you_mean(tail, tails)}"
+        f"the plugin {_shown(plugin)} has no {kind} {tail}; {have}{did_you_mean(tail, tails)}{why}"
     )
 
 

@@ -21,6 +21,9 @@ from skillwalker.store import Store
 KEPT = ("root", "cwd", "jobs", "timeout_seconds", "allow_unmeasured", "permitted")
 """What the new call may say; all else comes from the run."""
 
+_MAY = "-j, --timeout, --allow-unmeasured, --format and --yes"
+_TYPED = {"select": "SELECT", "keyword": "-k"}
+
 
 def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
     """As `prepare`, for the trials of a stored run that were not measured.
@@ -54,9 +57,12 @@ def _as_before(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
     # A flag that is off or an option that was not given says nothing.
     said = [name for name in stored if getattr(request, name) and getattr(request, name) != stored[name]]
     if said:
-        names = ", ".join("--" + name.replace("_", "-") for name in said)
+        names = ", ".join(_TYPED.get(name, "--" + name.replace("_", "-")) for name in said)
         raise ConfigurationError(
-            [f"--resume takes its options from the run; {names} cannot be changed, start a new run"]
+            [
+                f"--resume takes its options from the run; {names} cannot be changed: leave it out, or start "
+                f"a new run; {_MAY} may be given"
+            ]
         )
     return before
 

@@ -17,6 +17,7 @@ from attrs import frozen
 from skillwalker.errors import NothingSelectedError
 from skillwalker.evals import Eval, Test
 from skillwalker.keywords import Keywords
+from skillwalker.loading import load_eval
 from skillwalker.text import listed, near, safe
 
 _SEPARATOR = "::"
@@ -57,9 +58,8 @@ class Selection:
             targets = _targets(word, found, self.cwd)
             wanted.update(path for target in targets for path in target.evals)
             if not targets:
-                missed.append(
-                    f"{_shown(word)} matches no eval{_nearest(word.partition(_SEPARATOR)[0], names)}"
-                )
+                hint = _named_test(word, found) or _nearest(word.partition(_SEPARATOR)[0], names)
+                missed.append(f"{_shown(word)} matches no eval{hint}")
         if missed:
             raise NothingSelectedError("\n".join(missed))
         return tuple(path for path in found if path in wanted)
@@ -163,6 +163,20 @@ def _matching(targets: Sequence[_Target], pairs: Sequence[tuple[Eval, Test]]) ->
         if matched := exact or {pair for pair in inside if fnmatchcase(pair[1], target.test)}:
             return matched
     return set()
+
+
+def _named_test(word: str, evals: Sequence[Path]) -> str:
+    """Where `word` is, or nearly is, a test's name without its eval."""
+    names: dict[str, list[str]] = {}
+    for directory in evals:
+        draft = load_eval(directory, directory.parent.parent).draft
+        for test in draft.tests if draft and word.strip() else ():
+            names.setdefault(test.name, []).append(f"{directory.name}{_SEPARATOR}{test.name}")
+    if word not in names and near(word.strip("*/"), [path.name for path in evals]):
+        return ""
+    close = (word,) if word in names else near(word, names)
+    full = [name for match in close for name in names[match]]
+    return f"; a test needs its eval: {listed(full, _MANY)}" if full else ""
 
 
 def _shown(word: str) -> str:

@@ -14,7 +14,7 @@ from attrs import asdict, evolve
 
 from skillwalker import __version__
 from skillwalker.checks import check
-from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.jobs import Listener, Settings
 from skillwalker.judging import is_model
 from skillwalker.opening import PERMISSION, opened
@@ -182,7 +182,10 @@ def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:
     if not request.failed:
         return None
     last = load_run(Store(request.root).find("last"))
-    return frozenset((test.eval, test.name) for test in last.tests if test.outcome is not Outcome.PASSED)
+    failed = frozenset((test.eval, test.name) for test in last.tests if test.outcome is not Outcome.PASSED)
+    if not failed:
+        raise NothingSelectedError(f"nothing failed in run {last.run_id}: --failed has nothing to run")
+    return failed
 
 
 def _manifest(

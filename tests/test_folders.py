@@ -82,7 +82,8 @@ def test_links_inside_and_on_the_way_to_the_base_are_followed(base: Path) -> Non
         (
             "prompts/greet.md",
             "file",
-            r"^prompts/prompts/greet.md does not exist \(did you mean greet.md\?\)$",
+            r"^prompts/prompts/greet.md does not exist \(did you mean greet.md\?\); "
+            r"the name is relative to prompts/$",
         ),
         ("deep", "file", r"^prompts/deep is a directory, not a file$"),
         ("pipe", "file", r"^prompts/pipe is not a regular file$"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skillwalker.errors import ConfigurationError
 from skillwalker.keywords import Keywords
 
-QUOTES = "expected and, or, or the end; a word with blanks stands in quotes"
+EXAMPLE = """; write such as -k "csv and not 'two words'\""""
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,19 @@ def test_an_expression_selects(expression: str, name: str, matches: bool) -> Non
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("and", "-k and: at column 1: expected a word, not or (; found and"),
-        ("a and", "-k a and: at column 6: expected a word, not or (; found the end"),
-        ("a or or b", "-k a or or b: at column 6: expected a word, not or (; found or"),
-        ("not", "-k not: at column 4: expected a word, not or (; found the end"),
-        ("(a", "-k (a: at column 3: expected ); found the end"),
-        ("a)", "-k a): at column 2: expected and, or, or the end; found )"),
-        ("()", "-k (): at column 2: expected a word, not or (; found )"),
-        ("a not b", f"-k a not b: at column 3: {QUOTES}; found not"),
-        ("code review", f"-k code review: at column 6: {QUOTES}; found review"),
-        ("a*", "-k a*: at column 2: unexpected character; found *"),
-        ("a & b", "-k a & b: at column 3: unexpected character; found &"),
-        ("'open", "-k 'open: at column 1: unexpected character; found '"),
-        ("a\x1b", r"-k a\x1b: at column 2: unexpected character; found \x1b"),
+        ("and", "-k and: expected a word, found and (column 1)" + EXAMPLE),
+        ("a and", "-k a and: expected a word, found the end (column 6)" + EXAMPLE),
+        ("a or or b", "-k a or or b: expected a word, found or (column 6)" + EXAMPLE),
+        ("not", "-k not: expected a word, found the end (column 4)" + EXAMPLE),
+        ("(a", "-k (a: expected ), found the end (column 3)" + EXAMPLE),
+        ("a)", "-k a): expected and or or, found ) (column 2)" + EXAMPLE),
+        ("()", "-k (): expected a word, found ) (column 2)" + EXAMPLE),
+        ("a not b", "-k a not b: expected and or or, found not (column 3)" + EXAMPLE),
+        ("code review", "-k code review: expected and or or, found review (column 6)" + EXAMPLE),
+        ("a*", "-k a*: expected a word in quotes, found * (column 2)" + EXAMPLE),
+        ("a & b", "-k a & b: expected a word in quotes, found & (column 3)" + EXAMPLE),
+        ("'open", "-k 'open: expected a word in quotes, found ' (column 1)" + EXAMPLE),
+        ("a\x1b", r"-k a\x1b: expected a word in quotes, found \x1b (column 2)" + EXAMPLE),
         ("(" * 50_000 + "a" + ")" * 50_000, "-k " + "(" * 79 + "…: nested too deeply"),
         ("not " * 50_000 + "a", "-k " + ("not " * 20)[:79] + "…: nested too deeply"),
     ],

@@ -179,11 +179,15 @@ def test_a_run_goes_on_with_the_same_version_only(run_cli, tmp_path, claude, tem
     again = ["--root", root, "run", "--resume", "last"]
 
     assert "add --yes" in run_cli(*again).err
+    changed = run_cli(*again, "-k", "x", "--trials", "3", "evals/")
+    assert (changed.code, "; SELECT, -k, --trials cannot be changed: " in changed.err) == (4, True)
     claude.write_text(claude.read_text().replace("2.1.332 (Claude", "2.1.400 (Claude"))
     refused = run_cli(*again, "--yes")
     assert (refused.code, "began with Claude Code 2.1.332" in refused.err) == (4, True)
     claude.write_text(claude.read_text().replace("2.1.400 (Claude", "2.1.332 (Claude"))
     assert run_cli(*again, "--yes").code == 0
+    nothing = run_cli("--root", root, "run", "--failed")
+    assert (nothing.code, "nothing failed in run " in nothing.err) == (5, True)
 
 
 def test_what_is_kept_stays_until_it_is_pruned(run_cli, tmp_path, claude, temporary, monkeypatch):

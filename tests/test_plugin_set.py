@@ -68,6 +68,24 @@ def test_what_cannot_be_found_is_explained(found: PluginSet, reference: str, mes
     assert message in str(caught.value)
 
 
+def test_a_plugin_without_manifest_is_said_to_have_its_directorys_name(found: PluginSet) -> None:
+    with pytest.raises(UnresolvedError) as caught:
+        found.skill("relnotes:write")
+    have = "`plugins` has other, toolbox, tools"
+    why = "other: no .claude-plugin/plugin.json, so named after the directory"
+    assert str(caught.value) == f"no plugin relnotes here; {have} ({why})"
+
+
+def test_a_skill_file_in_small_letters_is_named(tmp_path: Path) -> None:
+    plugin(tmp_path, "acme", {"skills/x/skill.md": file(), "skills/y/SKILL.md": file(), "skills/z/a.md": "a"})
+    found = load_plugins(tmp_path, ["acme"])
+    notice = "skills/x/skill.md: Claude Code reads SKILL.md only"
+    assert found.notices == (f"acme: {notice}",)
+    with pytest.raises(UnresolvedError) as caught:
+        found.skill("acme:x")
+    assert str(caught.value) == f"the plugin acme has no skill x; it has y; {notice}"
+
+
 def test_an_agent_that_is_not_there_is_explained(found: PluginSet) -> None:
     with pytest.raises(UnresolvedError) as caught:
         found.agent("other:checker")

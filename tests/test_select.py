@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from roots import an_eval
 
 from skillwalker.errors import ConfigurationError, NothingSelectedError
 from skillwalker.evals import Eval, Test, TestType
+from skillwalker.loading import find_evals
 from skillwalker.select import Selection
 
 NAMES = {
@@ -185,6 +187,31 @@ def test_a_selection_that_matches_nothing_names_what_comes_near(
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        (
+            "Call: release notes",
+            "a test needs its eval: more::Call: release notes, notes::Call: release notes",
+        ),
+        (
+            "Call: relaese notes",
+            "a test needs its eval: more::Call: release notes, notes::Call: release notes",
+        ),
+        ("note", "near: notes"),
+        ("Prompt", "there are: more, notes"),
+    ],
+)
+def test_a_test_without_its_eval_is_offered_with_it(word: str, hint: str, tmp_path: Path) -> None:
+    for name in ("more", "notes"):
+        an_eval(
+            tmp_path, [{"name": "Call: release notes", "expect": []}, {"name": "", "expect": []}], name=name
+        )
+    with pytest.raises(NothingSelectedError) as caught:
+        Selection(tmp_path, (word,)).directories(find_evals(tmp_path).evals)
+    assert str(caught.value) == f"{word} matches no eval; {hint}"
+
+
 def test_keywords_that_match_nothing_name_near_words(root: Path) -> None:
     with pytest.raises(NothingSelectedError) as caught:
         chosen(root, "csv", keyword="tabel or promt")
@@ -195,7 +222,7 @@ def test_keywords_that_match_nothing_name_near_words(root: Path) -> None:
 
 
 def test_a_wrong_expression_is_told_before_anything_is_loaded(root: Path) -> None:
-    with pytest.raises(ConfigurationError, match="-k a b: at column 3"):
+    with pytest.raises(ConfigurationError, match="-k a b: expected and or or, found b"):
         Selection(root, keyword="a b").directories([root / "evals/csv"])
 
 
