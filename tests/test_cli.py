@@ -472,3 +472,17 @@ def test_stored_runs_are_listed_with_when_how_and_what(run_cli, root):
     found = json.loads(run_cli("--root", root, "list", "runs", "--format", "json").out)["runs"]
     assert [run["interrupted"] for run in found] == [True, None]
     assert found[0]["evals"] == ["csv", "more", "bad\x1b[2J"]
+
+
+def test_a_dry_run_tells_whether_the_command_itself_would_be_refused(run_cli, root):
+    refused = run_cli("--root", root, "run", "--dry-run", "--isolated")
+    assert (refused.code, "rehearsed by" in refused.out) == (0, False)
+    assert "this run would be refused: there is no model to answer" in refused.out
+
+    possible = run_cli("--root", root, "run", "--dry-run", "--isolated", "--rehearse")
+    assert "rehearsed by the rule" in possible.out
+    assert "refused" not in possible.out
+
+    for options, number in ((["--isolated"], 1), (["--isolated", "--rehearse"], 0)):
+        found = run_cli("--root", root, "run", "--dry-run", "--format", "json", *options).out
+        assert len(json.loads(found)["refused"]) == number

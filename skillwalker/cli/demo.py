@@ -9,6 +9,8 @@ import typer
 
 from skillwalker.cli.options import Format, Output
 
+_NEXT = "next: `skillwalker demo --into DIR` copies this example to DIR, where you can change it and run it"
+
 
 def demo(
     output: Output = Format.CONSOLE,
@@ -40,5 +42,5 @@ def demo(
             ignore=shutil.ignore_patterns(".skillwalker"),
         )
         request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
-        code = carry_out(request, output, stored=into is not None)
+        code = carry_out(request, output, hint=None if into else _NEXT)
     raise typer.Exit(code)

@@ -13,6 +13,7 @@ import typer
 from attrs import evolve
 
 from skillwalker.cli.options import Format
+from skillwalker.errors import ConfigurationError
 from skillwalker.loading import find_root
 from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
@@ -32,13 +33,13 @@ def carry_out(
     *,
     dry_run: bool = False,
     resume: str | None = None,
-    stored: bool = True,
+    hint: str | None = None,
 ) -> int:
     """Prepares, runs and reports; returns the exit code.
 
     Args:
         resume: The stored run to go on with.
-        stored: Whether the run will still be there for `skillwalker show`.
+        hint: What to do next, for a run that will not be there for `skillwalker show`.
     """
     prepared = prepare(request) if resume is None else prepare_resumed(request, resume)
     request = prepared.request
@@ -63,8 +64,8 @@ def carry_out(
         _tell(json.dumps(run_object(result)))
     else:
         program = command(request.root)
-        more = f"{program} show {result.run_id}" if stored else None
-        go_on = f"{program} run --resume {result.run_id}" if stored else None
+        more = hint or f"more: {program} show {result.run_id}"
+        go_on = None if hint else f"{program} run --resume {result.run_id}"
         _tell(run_report(result, paint(sys.stdout.isatty()), more, go_on, begun=together))
     return result.exit_code
 
@@ -89,7 +90,7 @@ def ask_permission(request: RunRequest) -> RunRequest:
     Raises:
         ConfigurationError: it could not be started whatever the answer.
     """
-    if request.isolated or request.permitted or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if request.isolated or request.permitted or not _can_ask():
         return request
     require_startable(evolve(request, permitted=True))
     return evolve(request, permitted=typer.confirm(f"This {PERMISSION}. Go on?", err=True))
@@ -116,16 +117,16 @@ def _progress(total: int) -> LiveProgress | PlainProgress:
 
 
 def _plan_as_text(prepared: Prepared) -> str:
+    request = prepared.request
     lines = [f"note: {safe(notice)}" for notice in prepared.notices]
     for test in prepared.tests:
         one = test.checked
-        scripted = "scripted" if one.script else "by the rule"
+        answers = f"; rehearsed {'scripted' if one.script else 'by the rule'}" if request.rehearse else ""
         lines.append(
             f"{safe(one.eval.name)}::{safe(one.test.name)}  ({one.test.type}, {test.model}, "
             f"{count(test.trials, 'trial')}, "
-            f"{count(len(one.expectations), 'expectation')}; rehearsed {scripted})"
+            f"{count(len(one.expectations), 'expectation')}{answers})"
         )
-    request = prepared.request
     own = f"on this machine, with {request.claude or 'the claude on PATH'}"
     where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
     lines += [
@@ -135,7 +136,21 @@ def _plan_as_text(prepared: Prepared) -> str:
         f"jobs {request.jobs or 'as many as fit'}; {where}; "
         f"background tasks {'on' if request.background else 'off'}",
     ]
+    lines += [f"this run would be refused: {safe(why)}" for why in _refusals(request)]
     return "\n".join(lines)
+
+
+def _refusals(request: RunRequest) -> list[str]:
+    """Why the command could not be carried out; a question that it would ask first is no refusal."""
+    try:
+        require_startable(evolve(request, permitted=request.permitted or _can_ask()))
+    except ConfigurationError as error:
+        return [problem.message for problem in error.problems]
+    return []
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _plan_as_json(prepared: Prepared) -> str:
@@ -151,5 +166,11 @@ def _plan_as_json(prepared: Prepared) -> str:
         for test in prepared.tests
     ]
     return json.dumps(
-        {"tests": tests, "trials": prepared.trials, "cost_usd": None, "notes": prepared.notices}
+        {
+            "tests": tests,
+            "trials": prepared.trials,
+            "cost_usd": None,
+            "notes": prepared.notices,
+            "refused": _refusals(prepared.request),
+        }
     )

@@ -46,7 +46,7 @@ def show(
     colours = paint(sys.stdout.isatty())
     if select is None:
         program = command(root)
-        more = f"{program} show {shlex.quote(run)} 'EVAL::TEST'"
+        more = f"more: {program} show {shlex.quote(run)} 'EVAL::TEST'"
         typer.echo(run_report(stored, colours, more, f"{program} run --resume {stored.run_id}"))
         return
     for line in test_details(stored, directory, root, colours):

@@ -46,7 +46,7 @@ def run_report(
     """The whole report, lines separated by newlines, none at the end.
 
     Args:
-        more: The command that shows more.
+        more: A line about what to do next.
         go_on: The command that goes on with a run that was cut short.
         begun: Whether the reader has seen the banner already, right above.
     """
@@ -69,7 +69,7 @@ def _lines(run: RunResult, paint: Paint, more: str | None, go_on: str | None, be
         if go_on and any(test.measured < test.planned for test in run.tests):
             yield f"go on: {go_on}"
     if more:
-        yield paint(f"more: {more}", "dim")
+        yield paint(more, "dim")
     if note:
         yield paint(note, "bold")
 
