@@ -184,6 +184,7 @@ def main():
     elif "--help" in sys.argv:
         print(FLAGS)
     else:
+        os.makedirs(os.path.join(os.environ["HOME"], ".claude"), exist_ok=True)
         for name in (".claude.json", ".claude/settings.json"):  # as the real one does
             with open(os.path.join(os.environ["HOME"], name), "w") as file:
                 file.write("{}")
