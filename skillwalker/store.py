@@ -22,6 +22,7 @@ from typing import Any
 from attrs import field, frozen
 
 from skillwalker.errors import CannotStartError, ConfigurationError
+from skillwalker.text import count
 
 SCHEMA = 1
 
@@ -177,8 +178,11 @@ class Store:
             back = int(match[1] or 0)
             if back < len(known):
                 return RunDirectory(self.runs / known[-1 - back])
-            have = f"there are {len(known)} runs" if known else "there is no run yet"
-            raise ConfigurationError([f"no run {reference}: {have} below {self.runs}"])
+            are = f"there {'is' if len(known) == 1 else 'are'} {count(len(known), 'run')}"
+            have = f"{are} below {self.runs}"
+            if not known:
+                have = f"there is no run yet below {self.runs}{self._no_root()}"
+            raise ConfigurationError([f"no run {reference}: {have}"])
         if os.path.exists(os.path.join(reference, "run.json")):  # no error, whatever the name
             return RunDirectory(Path(reference).resolve())
         fitting = [run_id for run_id in known if run_id.startswith(reference)] if reference else []
@@ -188,7 +192,15 @@ class Store:
             raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
         newest = f"; the newest is {known[-1]}" if known else ""
         raise ConfigurationError(
-            [f"no run {reference} below {self.runs}{newest}; see `skillwalker list runs`"]
+            [f"no run {reference} below {self.runs}{newest or self._no_root()}; see `skillwalker list runs`"]
+        )
+
+    def _no_root(self) -> str:
+        """What to do where runs are looked for in a directory that is no root."""
+        if (self.root / "evals").is_dir():
+            return ""
+        return (
+            ", and it is no root: no evals/ in it or above; name the root with --root DIR before the command"
         )
 
 

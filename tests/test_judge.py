@@ -190,8 +190,8 @@ def test_the_model_of_the_run_replaces_the_tests(tmp_path: Path, written: Any, a
         ({"rubricFile": "../tests.json"}, "llm-judge: rubricFile: must not lead upwards (..): ../tests.json"),
         ({"rubricFile": "empty.md"}, "llm-judge: rubricFile: rubrics/empty.md holds no criterion: "
                                      "write each as a line that begins with `- `"),
-        ({"rubricFile": "r.md", "threshold": 1.1}, "llm-judge.threshold: must be <= 1: 1.1"),
-        ({"rubricFile": "r.md", "threshold": -0.1}, "llm-judge.threshold: must be >= 0: -0.1"),
+        ({"rubricFile": "r.md", "threshold": 1.1}, "llm-judge.threshold: must be at most 1, not 1.1"),
+        ({"rubricFile": "r.md", "threshold": -0.1}, "llm-judge.threshold: must be at least 0, not -0.1"),
         ({"rubricFile": "r.md", "threshold": "1"}, 'llm-judge.threshold: expected a number, got "1"'),
         ({"rubricFile": "r.md", "threshold": True}, "llm-judge.threshold: expected a number, got true"),
         ({"rubricFile": "r.md", "model": "gpt-9"}, "llm-judge.model: must be opus, sonnet, haiku "

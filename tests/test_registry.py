@@ -216,7 +216,7 @@ def test_options_become_fields_and_the_result_pickles(installed: Any) -> None:
         ("max-turns", {"turns": "3"}, ['.turns: expected a whole number, got "3"']),
         ("max-turns", {"turns": True}, [".turns: expected a whole number, got true"]),
         ("max-turns", {"turns": 3.0}, [".turns: expected a whole number, got 3.0"]),
-        ("max-turns", {"turns": 0}, [".turns: must be >= 1: 0"]),
+        ("max-turns", {"turns": 0}, [".turns: must be at least 1, not 0"]),
         ("max-turns", {}, [": missing option turns"]),
         ("max-turns", 3, [": expected an object with the options turns, notBelow, got 3"]),
         (

@@ -83,6 +83,25 @@ def test_nothing_is_found_where_nothing_ran(tmp_path):
         Store(tmp_path).find("last")
 
 
+def test_where_no_root_is_that_is_said(tmp_path):
+    with pytest.raises(
+        ConfigurationError, match="it is no root: no evals/ in it or above; name the root with"
+    ):
+        Store(tmp_path).find("last")
+    (tmp_path / "evals").mkdir()
+    for reference in ("last", "20261130"):
+        with pytest.raises(ConfigurationError) as caught:
+            Store(tmp_path).find(reference)
+        assert "root" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_one_run_is_one(tmp_path):
+    store = Store(tmp_path)
+    store.create("20261130T101500Z-ffffff", {})
+    with pytest.raises(ConfigurationError, match="^no run last~5: there is 1 run below /"):
+        store.find("last~5")
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "trial.json"
     write_json(path, {"a": 1})

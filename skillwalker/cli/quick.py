@@ -7,15 +7,25 @@ A path is taken as it is written: typer's own checks of paths are not for comman
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 Process = Callable[[Any, Any], Any]
+
+_IN_OUR_WORDS = (
+    (r"Input should be greater than or equal to (\S+)", r"must be at least \1"),
+    (r"Input should be less than or equal to (\S+)", r"must be at most \1"),
+    (r"Input should be a valid integer.*", "must be a whole number"),
+    (r"Input should be a valid number.*", "must be a number"),
+)
+"""What pydantic says of a number, and what we say."""
 
 
 class QuickCommand(TyperCommand):
@@ -23,6 +33,13 @@ class QuickCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> Any:
         return _quick(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: Any) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            _explain_unknown(error, ctx)
+            raise
 
 
 class QuickGroup(TyperGroup):
@@ -44,7 +61,50 @@ def _is_word(annotation: Any, value: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, StrEnum) and value in list(annotation)
 
 
+def _explain_unknown(error: typer.TyperException, context: Any) -> None:
+    """Raises ConfigurationError where `error` is about an option that is not there."""
+    name = getattr(error, "option_name", None)
+    if name is None or not hasattr(error, "possibilities"):
+        return
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.text import did_you_mean, safe
+
+    parameters = context.command.get_params(context)
+    hint = did_you_mean(name, [option for parameter in parameters for option in parameter.opts])
+    for parameter in parameters:
+        if _is_word(parameter.type_descriptor.annotation, name.lstrip("-")):
+            hint = f" (did you mean {parameter.opts[0]} {name.lstrip('-')}?)"
+    above = context.parent.command.get_params(context.parent) if context.parent else ()
+    if any(name in parameter.opts for parameter in above):
+        hint = "; write it before the command"
+    raise ConfigurationError([f"{context.command_path} has no option {safe(name)}{hint}"])
+
+
 def _process(parameter: Any, process: Process, context: Any, value: Any) -> Any:
+    """As `_processed`, and what is wrong with `value` is said in our words.
+
+    Raises:
+        ConfigurationError: `value` is no such word or number.
+    """
+    try:
+        return _processed(parameter, process, context, value)
+    except typer.BadParameter as error:
+        from skillwalker.errors import ConfigurationError
+        from skillwalker.text import did_you_mean, listed, safe
+
+        name = f"{parameter.opts[-1]} " if parameter.opts[-1].startswith("-") else ""
+        annotation = parameter.type_descriptor.annotation
+        if isinstance(value, str) and isinstance(annotation, type) and issubclass(annotation, StrEnum):
+            words = [str(word) for word in annotation]
+            hint = did_you_mean(value, words)
+            raise ConfigurationError([f"{name}{safe(value)} is not one of {listed(words)}{hint}"]) from None
+        for theirs, ours in _IN_OUR_WORDS:
+            if match := re.fullmatch(theirs, error.message):
+                raise ConfigurationError([f"{name}{match.expand(ours)}, not {safe(str(value))}"]) from None
+        raise
+
+
+def _processed(parameter: Any, process: Process, context: Any, value: Any) -> Any:
     """As `process`, which is the parameter's own way, but without a conversion where none is needed."""
     if parameter.required:
         return process(context, value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -35,6 +36,10 @@ REQUIRED: Any = attrs.NOTHING
 
 UNKNOWN: Any = Ellipsis
 """The default of an option that is computed from the others."""
+
+_COMPARED = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
+_BOUND = re.compile(r"must be (?P<how>[<>]=?) (?P<bound>\S+): (?P<value>.+)")
+"""What the validators of attrs say of a number."""
 
 _FACTORY: type[Any] = attrs.Factory  # type: ignore[assignment]  # its stub calls the class a function
 _WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
@@ -255,5 +260,8 @@ def _placed_by_validator(message: str, path: str, cls: type[Any] | None) -> tupl
     """The field that an attrs validator names at the beginning of its message."""
     for field, name, _ in fields_of(cls) if cls else ():
         if message.startswith(f"'{field}' "):
-            return join(path, name), message.removeprefix(f"'{field}' ")
+            text = message.removeprefix(f"'{field}' ")
+            if match := _BOUND.fullmatch(text):
+                text = f"must be {_COMPARED[match['how']]} {match['bound']}, not {match['value']}"
+            return join(path, name), text
     return (path, message) if message else None

@@ -1,0 +1,33 @@
+"""What is wrong with a word, a number or an option is said in our words, whatever the libraries say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("list evalz", "evalz is not one of evals, runs (did you mean evals?)"),
+        ("run --format xml", "--format xml is not one of console, json"),
+        ("run --trials 0", "--trials must be at least 1, not 0"),
+        ("run --trials 1001", "--trials must be at most 1000, not 1001"),
+        ("run -j x", "--jobs must be a whole number, not x"),
+        ("run --timeout soon", "--timeout must be a number, not soon"),
+        ("validate --fromat json", "skillwalker validate has no option --fromat (did you mean --format?)"),
+        ("validate --json", "skillwalker validate has no option --json (did you mean --format json?)"),
+        ("validate --root x", "skillwalker validate has no option --root; write it before the command"),
+        ("list --bogus", "skillwalker list has no option --bogus"),
+    ],
+)
+def test_wrong_usage_is_explained(run_cli, arguments, message):
+    called = run_cli(*arguments.split())
+    assert (called.code, called.out, called.err) == (4, "", message + "\n")
+
+
+def test_wrong_usage_as_json_is_a_problem_too(run_cli):
+    called = run_cli("validate", "--format", "json", "--bogus")
+    (problem,) = json.loads(called.out)["problems"]
+    assert problem["message"] == "skillwalker validate has no option --bogus"
