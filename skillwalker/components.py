@@ -77,7 +77,10 @@ def _skills_in(place: Place, directory: Path, **declared: Any) -> Iterator[Skill
 
 def _other_case(directory: Path) -> Path | None:
     """A file that differs from `SKILL.md` in small and capital letters alone."""
-    names = (entry.name for entry in _entries(directory))
+    try:
+        names = [entry.name for entry in _entries(directory)]
+    except OSError:  # nobody asked for it
+        return None
     return next((directory / name for name in names if name.lower() == SKILL_FILE.lower()), None)
 
 

@@ -30,6 +30,11 @@ from skillwalker.sandbox.local import find_program
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory, Store, new_run_id
 
+_WHAT_TO_TYPE = (
+    "type `skillwalker run --isolated --rehearse` to run in containers, "
+    "or `skillwalker run --rehearse --yes` on this machine"
+)
+
 
 def prepare(request: RunRequest) -> Prepared:
     """Finds, checks and plans; starts nothing.
@@ -66,6 +71,8 @@ def require_startable(request: RunRequest) -> None:
                 "answers come from rehearsal.json beside tests.json, or from a simple rule"
             )
         )
+    if problems and not (request.isolated or request.rehearse):
+        problems.insert(0, Problem(_WHAT_TO_TYPE))
     if problems:
         raise ConfigurationError(problems)
 
