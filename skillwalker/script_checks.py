@@ -54,9 +54,10 @@ def _judge_problems(
     for reply in (reply for turn in turns[: len(judges)] for reply in turn):
         if reply.passed is not None and sizes and len(reply.passed) not in sizes:
             wanted = " or ".join(count(size, "criterion", "criteria") for size in sizes)
-            rubrics = listed(sorted({judge.rubric_file for judge in judges}))
+            files = sorted({judge.rubric_file for judge in judges})
+            have = f"the rubrics {listed(files)} have" if files[1:] else f"the rubric {listed(files)} has"
             has = count(len(reply.passed), "answer")
-            yield Problem(f"has {has}, and {rubrics} has {wanted}", path=f"{reply.path}.passed")
+            yield Problem(f"has {has}, and {have} {wanted}", path=f"{reply.path}.passed")
 
 
 def _sizes(judges: Sequence[LlmJudge], evaluation: Eval) -> tuple[int, ...]:

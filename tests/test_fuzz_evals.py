@@ -59,7 +59,7 @@ SCRIPT: dict[str, Any] = {
             {"content": "half", "fault": "drop", "after_events": 3},
         ],
         "agents": {"acme:auditor": [text("Fine.")]},
-        "judge": [{"passed": [True, False]}],
+        "judge": [{"passed": [True, False, True]}],
         "trials": {"2": [text("Second.")]},
     },
 }

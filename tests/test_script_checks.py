@@ -41,8 +41,8 @@ def test_a_script_that_fits_has_no_problem(checked):
 def test_answers_for_another_rubric_are_a_problem(checked):
     found = checked({"judge": [{"passed": [True]}], "trials": {"1": {"judge": [{"passed": [True] * 3}]}}})
     assert told(found) == [
-        (FILE, "tests.x.judge[0].passed", "has 1 answer, and r.md has 2 criteria"),
-        (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and r.md has 2 criteria"),
+        (FILE, "tests.x.judge[0].passed", "has 1 answer, and the rubric r.md has 2 criteria"),
+        (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and the rubric r.md has 2 criteria"),
     ]
     assert all(problem.line > 1 for problem in found.problems)
 

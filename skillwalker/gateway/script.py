@@ -177,7 +177,7 @@ class _Reader(Checker):
             self.fail(path, f"expected a list of replies, got {kind_of(value)}; {form}")
             return ()
         if value and not any(isinstance(entry, dict) for entry in value):
-            self.fail(path, f"expected a list of replies, got a list of other things; {form}")
+            self.fail(path, f"expected a list of replies, got a list with {kind_of(value[0])}; {form}")
             return ()
         if not value:
             self.fail(path, "is empty: give a reply, or leave it out for the built-in rule")
