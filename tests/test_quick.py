@@ -19,6 +19,8 @@ import pytest
         ("validate --fromat json", "skillwalker validate has no option --fromat (did you mean --format?)"),
         ("validate --json", "skillwalker validate has no option --json (did you mean --format json?)"),
         ("validate --root x", "skillwalker validate has no option --root; write it before the command"),
+        ("--rehearse run", "skillwalker has no option --rehearse; write it after the command"),
+        ("--verbos run", "skillwalker has no option --verbos (did you mean --verbose?)"),
         ("list --bogus", "skillwalker list has no option --bogus"),
     ],
 )

@@ -48,6 +48,13 @@ class QuickGroup(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         return _quick(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: Any) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            _explain_unknown(error, ctx)
+            raise
+
 
 def _quick(parameters: Any) -> Any:
     for parameter in parameters:
@@ -77,6 +84,9 @@ def _explain_unknown(error: typer.TyperException, context: Any) -> None:
     above = context.parent.command.get_params(context.parent) if context.parent else ()
     if any(name in parameter.opts for parameter in above):
         hint = "; write it before the command"
+    below = getattr(context.command, "commands", {}).values()
+    if any(name in parameter.opts for command in below for parameter in command.get_params(context)):
+        hint = "; write it after the command"
     raise ConfigurationError([f"{context.command_path} has no option {safe(name)}{hint}"])
 
 
