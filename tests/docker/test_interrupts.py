@@ -134,3 +134,27 @@ def test_a_resumed_run_takes_its_options_from_the_run(root, sandbox_image):
 
     assert refused.returncode == 4
     assert "--trials cannot be changed" in json.loads(out)["problems"][0]["message"]
+
+
+def test_a_disk_that_is_full_loses_no_report(root, sandbox_image, docker_client):
+    place = root / ".skillwalker"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a small disk")
+    try:
+        process = start(root, sandbox_image)
+        out, err = process.communicate(timeout=120)
+
+        data = json.loads(out)
+        assert process.returncode == 6, err
+        assert "Traceback" not in err
+        assert data["totals"]["passed"] < 3
+        assert any(
+            "No space left" in trial["message"] for test in data["tests"] for trial in test["trials"]
+        ) or any(not test["trials"] for test in data["tests"])
+        assert ours(docker_client, data["run_id"]) == []
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
