@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,14 +20,12 @@ from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import MAX_TRIALS, ExpectationSpec, Test, TestType
 from skillwalker.folders import find_inside, mode_inside, path_fault
 from skillwalker.jsonfile import child, decode
+from skillwalker.models import DEFAULT_MODEL, MODEL_IDS, is_model
 from skillwalker.text import did_you_mean, has_controls, is_blank, listed, near, safe
 
 MAX_PROMPT_BYTES = 10_000_000
 """Claude Code takes at most 10 MB from its standard input."""
 
-MODELS = ("opus", "sonnet", "haiku")
-DEFAULT_MODEL = "sonnet"
-_FULL_MODEL = re.compile(r"claude-[a-z0-9][a-z0-9.@:_\[\]-]*")
 _TYPES = tuple(str(member) for member in TestType)
 _EVAL_FIELDS = ("$schema", "plugins", "tests")
 _REQUIRED = ("name", "type", "promptFile", "expect")
@@ -134,8 +131,8 @@ class FieldReader:
     def _model(self, value: Mapping[str, Any], path: str) -> str:
         model = self._string(value, path, "model")
         if model is not None and not is_model(model):
-            hint = did_you_mean(model, MODELS)
-            models = f"{', '.join(MODELS)} or a full name that begins with claude-"
+            hint = did_you_mean(model, MODEL_IDS)
+            models = f"{', '.join(MODEL_IDS)} or a full name that begins with claude-"
             self._tell(child(path, "model"), f"unknown model {_shown(model)}{hint}; write {models}")
         return model or DEFAULT_MODEL
 
@@ -241,11 +238,6 @@ class FieldReader:
 
     def _tell(self, path: str, message: str) -> None:
         self.problems.append(Problem(message, path=path))
-
-
-def is_model(name: str) -> bool:
-    """Whether Claude Code may know this model: one of the aliases, or a full name."""
-    return name in MODELS or _FULL_MODEL.fullmatch(name) is not None
 
 
 def reference_fault(reference: str, kind: str) -> str | None:

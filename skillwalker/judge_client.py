@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from skillwalker.errors import JudgeError, JudgeUnscriptedError
 from skillwalker.expectations.base import JudgeAnswer
 from skillwalker.gateway.messages import CASSETTE_MISS
-from skillwalker.judging import model_id, output_config
+from skillwalker.judging import output_config
+from skillwalker.models import model_id
 from skillwalker.text import safe
 
 if TYPE_CHECKING:

@@ -8,26 +8,8 @@ of one text block. A forced tool call would be the other way to get an object, b
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-MODEL_IDS: Mapping[str, str] = {
-    "opus": "claude-opus-5-5",
-    "sonnet": "claude-sonnet-5-5",
-    "haiku": "claude-haiku-5-5",
-}
-"""What Claude Code 2.1.332 asks the API for when it is given an alias (seen in its requests)."""
-
-
-def is_model(name: str) -> bool:
-    """Whether `name` is one of the aliases or looks like a full `claude-...` name."""
-    return name in MODEL_IDS or re.fullmatch(r"claude-[a-z0-9][a-z0-9.@\[\]-]*", name) is not None
-
-
-def model_id(name: str) -> str:
-    """The name that the Messages API knows."""
-    return MODEL_IDS.get(name, name)
 
 
 def answer_schema(ids: Sequence[str]) -> dict[str, Any]:

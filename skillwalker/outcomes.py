@@ -69,5 +69,5 @@ _ADVICE = {
     Reason.CASSETTE_MISS: "no fitting answer is scripted or recorded for a request; mend the script",
     Reason.JUDGE_ERROR: "the judge's answer could not be read; judge again",
     Reason.EXPECTATION_ERROR: "an expectation type broke; tell its author, or repair its package",
-    Reason.INTERRUPTED: "the run was interrupted; run it again",
+    Reason.INTERRUPTED: "the run was interrupted; go on with --resume",
 }

@@ -16,7 +16,7 @@ from skillwalker import __version__
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.jobs import Listener, Settings
-from skillwalker.judging import is_model
+from skillwalker.models import is_model
 from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import jobs as trial_jobs

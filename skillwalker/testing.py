@@ -20,7 +20,8 @@ from attrs import Factory, define, field, frozen
 
 from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.base import Health, JudgeAnswer, Services, Trial
-from skillwalker.judging import asked_ids, model_id, output_config
+from skillwalker.judging import asked_ids, output_config
+from skillwalker.models import model_id
 from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.transcript import Transcript

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 # The lowest first. A layer may import from those below it. Groups that share a layer do not know each other;
 # within a group any order without a cycle will do. A package stands for all that is in it.
 LAYERS: tuple[dict[str, str], ...] = (
-    {"words": "skillwalker errors outcomes text names"},
+    {"words": "skillwalker errors outcomes text names models"},
     {"files": "packaged folders keywords jsonscan jsonfile redaction tree workspace"},
     {
         "evals": "evals fields loading select",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillwalker.fields import MAX_PROMPT_BYTES, FieldReader, is_model, reference_fault
+from skillwalker.fields import MAX_PROMPT_BYTES, FieldReader, reference_fault
+from skillwalker.models import is_model
 
 
 @pytest.fixture

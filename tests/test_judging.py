@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from skillwalker.judging import answer_schema, answer_text, asked_ids, is_model, model_id, output_config
+from skillwalker.judging import answer_schema, answer_text, asked_ids, output_config
+from skillwalker.models import is_model, model_id
 
 
 def test_an_answer_has_the_keys_and_ids_of_the_schema_it_was_asked_for() -> None:

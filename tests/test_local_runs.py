@@ -120,6 +120,33 @@ def test_at_a_terminal_it_asks_first(tmp_path, claude, temporary, answer, code):
     assert (root / ".skillwalker").exists() is (code == 0)
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_each_output_begins_and_ends_with_the_banner_and_one_terminal_has_it_twice(
+    tmp_path, claude, temporary, together
+):
+    root = a_root(tmp_path / "root", ["ends well"])
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(root, claude, "--yes"),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs if together else subprocess.PIPE,
+        stderr=theirs,
+        env=environment(temporary, NO_COLOR="1"),
+    )
+    os.close(theirs)
+    said = b""
+    try:
+        while data := os.read(terminal, 1000):
+            said += data
+    except OSError:  # the other end was closed
+        pass
+    os.close(terminal)
+    out = process.communicate()[0] or b""
+    assert process.returncode == 0
+    for lines in [said.splitlines()] if together else [said.splitlines(), out.splitlines()]:
+        assert [b"REHEARSED" in line for line in lines] == [True, *[False] * (len(lines) - 2), True]
+
+
 def test_no_claude_is_told_with_everything_else(run_cli, tmp_path, monkeypatch):
     root = a_root(tmp_path / "root", ["ends well"])
     monkeypatch.setenv("PATH", str(tmp_path))

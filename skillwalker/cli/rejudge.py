@@ -30,7 +30,7 @@ def rejudge(
 
     from skillwalker.cli.running import paint
     from skillwalker.errors import ConfigurationError
-    from skillwalker.judging import is_model
+    from skillwalker.models import is_model
     from skillwalker.records import run_object
     from skillwalker.redaction import Redactor, secrets_in
     from skillwalker.rejudge import rejudge as judge_again

@@ -11,7 +11,8 @@ from skillwalker.errors import JudgeError
 from skillwalker.evals import Eval, Test
 from skillwalker.expectations.base import Detail, Trial, Verdict
 from skillwalker.expectations.rubric import Criterion, read_rubric
-from skillwalker.judging import MODEL_IDS, answer_schema, is_model
+from skillwalker.judging import answer_schema
+from skillwalker.models import MODEL_IDS, is_model
 from skillwalker.outcomes import Outcome
 from skillwalker.text import safe
 
