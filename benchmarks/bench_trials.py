@@ -6,6 +6,7 @@ verdicts, files and clean-up; theirs a shell that starts `docker run --rm`, as m
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import shlex
 import subprocess
@@ -57,7 +58,7 @@ def plain(
     given = environment(test, background=False, timeout_seconds=600) | {"ANTHROPIC_BASE_URL": address}
     (root / "line").write_bytes(prompt_line(test.prompt))
     claude = arguments(test, model="sonnet", plugin_paths=["/plugins/0/acme"], version=image.claude_version)
-    run = ["docker", "run", "--rm", "-i", "--network", "host", "-v", f"{root / 'acme'}:/plugins/0/acme:ro"]
+    run = ["docker", "run", "--rm", "-i", "-v", f"{root / 'acme'}:/plugins/0/acme:ro"]
     for name, value in given.items():
         run += ["-e", f"{name}={value}"]
     one = shlex.join([*run, image.id, "claude", *claude])
@@ -68,8 +69,11 @@ def plain(
 def case(trials: int, jobs: int, delay: float, at_most: float, pairs: int) -> bool:
     with closing(connect()) as client:
         image = ensure_image(client, progress=print)
+        # Where containers of the default network find this machine.
+        subnet = client.networks.get("bridge").attrs["IPAM"]["Config"][0]["Subnet"]
+        host = str(next(ipaddress.ip_network(subnet).hosts()))
     server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("model_server.py")), str(delay)],
+        [sys.executable, str(Path(__file__).with_name("model_server.py")), host, str(delay)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,4 +1,4 @@
-"""A Messages API on 127.0.0.1 that answers every request with `done`: the model of plain `docker run`."""
+"""A Messages API that answers every request with `done`: the model of plain `docker run`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def events(model: str) -> list[dict[str, Any]]:
 class Server:
     """Runs in a thread until `close`; `delay` is what each answer waits, in seconds."""
 
-    def __init__(self, delay: float) -> None:
+    def __init__(self, host: str, delay: float) -> None:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -70,19 +70,19 @@ class Server:
             def log_message(self, *_: object) -> None:
                 return None
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((host, 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://{self._server.server_address[0]}:{self._server.server_address[1]}"
 
     def close(self) -> None:
         self._server.shutdown()
 
 
 if __name__ == "__main__":
-    server = Server(float(sys.argv[1]))
+    server = Server(sys.argv[1], float(sys.argv[2]))
     print(server.address, flush=True)
     sys.stdin.read()

@@ -19,6 +19,7 @@ from roots import an_eval, plugin, text
 from skillwalker.sandbox.engine import connect
 
 START_SECONDS = 20
+APART = ("unshare", "--net")
 
 
 class Engine:
@@ -34,7 +35,8 @@ class Engine:
         options = ["--data-root", home / "data", "--exec-root", home / "exec", "--pidfile", home / "pid"]
         with (home / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["dockerd", "-H", self.address, *options, "--bridge", "none", "--iptables=false"],
+                # In a network of its own: without a bridge, it would take the other engine's away.
+                [*APART, "dockerd", "-H", self.address, *options, "--bridge", "none", "--iptables=false"],
                 stdout=log,
                 stderr=log,
             )
@@ -57,8 +59,8 @@ class Engine:
 
 @pytest.fixture
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    if os.geteuid() or not shutil.which("dockerd"):
-        pytest.skip("a second engine needs root and dockerd")
+    if os.geteuid() or not shutil.which("dockerd") or not shutil.which("unshare"):
+        pytest.skip("a second engine needs root, dockerd and unshare")
     directory = tmp_path_factory.mktemp("engine")
     engine = Engine(directory)
     try:
