@@ -1,7 +1,7 @@
 """Commands that parse without pydantic where there is nothing to convert.
 
 Typer converts every parameter through pydantic, a tenth of a second to import, also those not given.
-Texts, paths and words from a closed list need none of it; numbers, and whatever is wrong, still go that way.
+Texts, paths, words from a closed list and plain numbers need none of it; what is wrong still goes that way.
 A path is taken as it is written: typer's own checks of paths are not for commands of this kind.
 """
 
@@ -18,6 +18,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 Process = Callable[[Any, Any], Any]
+
+_NUMBERS = {int: re.compile(r"[0-9]{1,9}"), float: re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")}
 
 _IN_OUR_WORDS = (
     (r"Input should be greater than or equal to (\S+)", r"must be at least \1"),
@@ -66,6 +68,16 @@ def _quick(parameters: Any) -> Any:
 def _is_word(annotation: Any, value: Any) -> bool:
     """Whether `value` is one of a closed list's words."""
     return isinstance(annotation, type) and issubclass(annotation, StrEnum) and value in list(annotation)
+
+
+def _number(parameter: Any, annotation: Any, value: Any) -> int | float | None:
+    """The number that `value` is, within the parameter's limits; None where that is for others to judge."""
+    pattern = _NUMBERS.get(annotation)
+    if pattern is None or not isinstance(value, str) or not pattern.fullmatch(value):
+        return None
+    found: int | float = annotation(value)
+    low, high = parameter.min, parameter.max
+    return found if (low is None or found >= low) and (high is None or found <= high) else None
 
 
 def _explain_unknown(error: typer.TyperException, context: Any) -> None:
@@ -123,6 +135,8 @@ def _processed(parameter: Any, process: Process, context: Any, value: Any) -> An
         found = value
     elif (annotation in (str, Path) and isinstance(value, str)) or _is_word(annotation, value):
         found = annotation(value)
+    elif (number := _number(parameter, annotation, value)) is not None:
+        found = number
     elif annotation == list[str] and isinstance(value, tuple | list):
         found = value
     else:
