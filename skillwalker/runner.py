@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from types import FrameType
@@ -44,23 +44,33 @@ def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Superviso
     """
     started = time.monotonic()
     faults: list[BaseException] = []
-    with _interruptible(supervisor) as interrupted:
-        pending: set[Future[TrialResult]] = {executor.submit(execute, job) for job in jobs}
+    futures: list[Future[TrialResult]] = []
+    with _interruptible(supervisor, futures) as interrupted:
+        futures += (executor.submit(execute, job) for job in jobs)
+        pending = set(futures)
         while pending:
             # Woken regularly, since a signal handler runs only between two steps of the main thread.
             done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-            faults += [error for future in done if (error := future.exception())]
-            if interrupted.is_set():
-                pending -= {future for future in pending if future.cancel()}
+            faults += [error for one in done if not one.cancelled() and (error := one.exception())]
     if faults:  # ours; the other trials were not to suffer for it
         raise faults[0]
     return Ran(round((time.monotonic() - started) * 1000), interrupted.is_set())
 
 
 @contextmanager
-def _interruptible(supervisor: Supervisor) -> Iterator[threading.Event]:
+def _interruptible(
+    supervisor: Supervisor, futures: Sequence[Future[TrialResult]]
+) -> Iterator[threading.Event]:
     """Sets the event on such a signal and has the supervisor end all trials."""
     event = threading.Event()
+
+    def stop(stopped: Stopped, again: bool) -> None:
+        for future in list(futures):  # first, or a trial that ends would make room for the next one
+            future.cancel()
+        if again:
+            supervisor.stop_all(stopped, grace=0)
+        else:
+            supervisor.stop_all(stopped)
 
     def handle(number: int, _: FrameType | None) -> None:
         name = signal.Signals(number).name
@@ -68,8 +78,7 @@ def _interruptible(supervisor: Supervisor) -> Iterator[threading.Event]:
         event.set()
         stopped = Stopped(Reason.INTERRUPTED, f"the run got {name}")
         # In a thread of its own: a handler must not wait for locks that the main thread may hold.
-        grace = {"grace": 0.0} if again else {}
-        threading.Thread(target=supervisor.stop_all, args=(stopped,), kwargs=grace, daemon=True).start()
+        threading.Thread(target=stop, args=(stopped, again), daemon=True).start()
 
     if threading.current_thread() is not threading.main_thread():
         yield event

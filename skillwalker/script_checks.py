@@ -7,13 +7,9 @@ from collections.abc import Iterator, Sequence
 from skillwalker.errors import Problem
 from skillwalker.evals import Eval, Test
 from skillwalker.expectations.bound import Bound
-from skillwalker.expectations.judge import LlmJudge
-from skillwalker.expectations.rubric import read_rubric
 from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.plugin_set import PluginSet, UnresolvedError
 from skillwalker.text import count, listed, near, safe
-
-_OWN = "skillwalker."
 
 
 def script_problems(
@@ -42,31 +38,26 @@ def script_notices(script: TestScript, test: Test, plugins: PluginSet) -> Iterat
 def _judge_problems(
     turns: Sequence[Turn], evaluation: Eval, expectations: Sequence[Bound]
 ) -> Iterator[Problem]:
-    """None where it is not known what asks the judge, or for what: types of other packages say so little."""
-    types = [type(bound.expectation) for bound in expectations]
-    if not turns or not all(cls.__module__.startswith(_OWN) for cls in types):
+    """None where it is not known for how much an expectation asks the judge."""
+    judges = [bound for bound in expectations if getattr(bound.expectation, "uses_judge", False)]
+    sizes = {size for bound in judges if (size := _size(bound, evaluation)) is not None}
+    if not turns or any(_size(bound, evaluation) is None for bound in judges):
         return
-    judges = [one for bound in expectations if isinstance(one := bound.expectation, LlmJudge)]
     for turn in turns[len(judges) :]:
-        asked = f"the test has {count(len(judges), 'llm-judge')}" if judges else "the test has no llm-judge"
-        yield Problem(f"is never asked for: {asked}, and each takes one reply", path=turn[0].path)
-    sizes = _sizes(judges, evaluation)
+        names = listed([bound.spec.type for bound in judges])
+        said = f"the test asks a judge for {names} only" if judges else "no expectation asks a judge"
+        yield Problem(f"is never asked for: {said}, and each takes one reply", path=turn[0].path)
     for reply in (reply for turn in turns[: len(judges)] for reply in turn):
-        if reply.passed is not None and sizes and len(reply.passed) not in sizes:
-            wanted = " or ".join(count(size, "criterion", "criteria") for size in sizes)
-            files = sorted({judge.rubric_file for judge in judges})
-            have = f"the rubrics {listed(files)} have" if files[1:] else f"the rubric {listed(files)} has"
+        if reply.passed is not None and len(reply.passed) not in sizes:
+            wanted = " or ".join(count(size, "criterion", "criteria") for size in sorted(sizes))
             has = count(len(reply.passed), "answer")
-            yield Problem(f"has {has}, and {have} {wanted}", path=f"{reply.path}.passed")
+            yield Problem(f"has {has}, and the judge is asked for {wanted}", path=f"{reply.path}.passed")
 
 
-def _sizes(judges: Sequence[LlmJudge], evaluation: Eval) -> tuple[int, ...]:
-    """How many criteria the rubrics have; none where one cannot be read, which is told elsewhere."""
-    try:
-        found = {len(read_rubric(evaluation.directory, judge.rubric_file).criteria) for judge in judges}
-    except ValueError:
-        return ()
-    return tuple(sorted(found))
+def _size(bound: Bound, evaluation: Eval) -> int | None:
+    """How many criteria an expectation asks the judge for; None where it does not say."""
+    ask = getattr(bound.expectation, "criteria_count", None)
+    return ask(evaluation) if callable(ask) else None
 
 
 def _unknown_skills(script: TestScript, plugins: PluginSet) -> Iterator[tuple[str, str]]:

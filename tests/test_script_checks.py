@@ -41,8 +41,8 @@ def test_a_script_that_fits_has_no_problem(checked):
 def test_answers_for_another_rubric_are_a_problem(checked):
     found = checked({"judge": [{"passed": [True]}], "trials": {"1": {"judge": [{"passed": [True] * 3}]}}})
     assert told(found) == [
-        (FILE, "tests.x.judge[0].passed", "has 1 answer, and the rubric r.md has 2 criteria"),
-        (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and the rubric r.md has 2 criteria"),
+        (FILE, "tests.x.judge[0].passed", "has 1 answer, and the judge is asked for 2 criteria"),
+        (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and the judge is asked for 2 criteria"),
     ]
     assert all(problem.line > 1 for problem in found.problems)
 
@@ -50,10 +50,18 @@ def test_answers_for_another_rubric_are_a_problem(checked):
 def test_a_reply_for_no_judge_is_a_problem(checked):
     one = {"passed": [True, True]}
     assert told(checked({"judge": [one, one]})) == [
-        (FILE, "tests.x.judge[1]", "is never asked for: the test has 1 llm-judge, and each takes one reply")
+        (
+            FILE,
+            "tests.x.judge[1]",
+            "is never asked for: the test asks a judge for llm-judge only, and each takes one reply",
+        )
     ]
     assert told(checked({"judge": [one]}, [{"result-contains": "a"}])) == [
-        (FILE, "tests.x.judge[0]", "is never asked for: the test has no llm-judge, and each takes one reply")
+        (
+            FILE,
+            "tests.x.judge[0]",
+            "is never asked for: no expectation asks a judge, and each takes one reply",
+        )
     ]
     assert told(checked({"judge": [one, one]}, [JUDGED, JUDGED])) == []
 

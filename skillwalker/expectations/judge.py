@@ -67,6 +67,13 @@ class LlmJudge:
         except ValueError as error:
             yield f"rubricFile: {error}"
 
+    def criteria_count(self, eval: Eval) -> int | None:
+        """None where the rubric cannot be read, which `requires` tells."""
+        try:
+            return len(read_rubric(eval.directory, self.rubric_file).criteria)
+        except ValueError:
+            return None
+
     def check(self, trial: Trial) -> Verdict:
         trial.require_healthy("the work that a judge would grade")
         from skillwalker.expectations.evidence import gather  # checking evals does without work directories

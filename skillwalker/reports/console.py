@@ -176,7 +176,7 @@ def _verdict_lines(one: Judged, margin: str, paint: Paint, *, rehearsed: bool) -
 
 def verdict_message(one: Judged, *, rehearsed: bool) -> str:
     """What the verdict says; a judge that was rehearsed is called so."""
-    if rehearsed and one.type == "llm-judge":
+    if rehearsed:
         return one.verdict.message.replace(_JUDGED_BY, f"{_JUDGED_BY}the rehearsed ", 1)
     return one.verdict.message
 
