@@ -70,6 +70,17 @@ def test_leaving_the_gateway_closes_every_link_and_ends_the_thread():
     assert "gateway" not in [thread.name for thread in threading.enumerate()]
 
 
+def test_a_connection_that_is_just_being_made_is_broken_off_too():
+    with Gateway(RehearsalResponder()) as gateway:
+        for _ in range(200):
+            link = gateway.open(Caller("t", "trial"))
+            sock = link.connect()
+            sock.settimeout(5)
+            link.close()
+            assert sock.recv(10) == b""
+            sock.close()
+
+
 def test_many_trials_at_a_time():
     turns = 20
     failures = []

@@ -113,6 +113,7 @@ class Link:
         self._state = ServerState()
         self._lock = threading.Lock()  # guards _ended and _connections
         self._connections = 0
+        self._opening = 0  # known to the gateway's thread alone
         self._ended: concurrent.futures.Future[None] | None = None
 
     def __enter__(self) -> Link:
@@ -161,10 +162,13 @@ class Link:
         if self._ended:
             sock.close()
             return
-        loop = asyncio.get_running_loop()
-        await loop.connect_accepted_socket(
-            lambda: _Connection(self._gateway._config, self._state, self), sock
-        )
+        self._opening += 1
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: _Connection(self._gateway._config, self._state, self), sock
+            )
+        finally:
+            self._opening -= 1
 
     def _left(self) -> None:
         with self._lock:
@@ -172,6 +176,8 @@ class Link:
 
     async def _end(self) -> None:
         await self._session.close()
+        while self._opening:  # a connection that is not yet among those that are to be broken off
+            await asyncio.sleep(0)
         for connection in tuple(self._state.connections):
             connection.transport.abort()
         if self._state.tasks:
