@@ -40,8 +40,11 @@ def _judge_problems(
 ) -> Iterator[Problem]:
     """None where it is not known for how much an expectation asks the judge."""
     judges = [bound for bound in expectations if getattr(bound.expectation, "uses_judge", False)]
-    sizes = {size for bound in judges if (size := _size(bound, evaluation)) is not None}
-    if not turns or any(_size(bound, evaluation) is None for bound in judges):
+    if not turns:
+        return
+    told = [_size(bound, evaluation) for bound in judges]
+    sizes = {size for size in told if size is not None}
+    if None in told:
         return
     for turn in turns[len(judges) :]:
         names = listed([bound.spec.type for bound in judges])
