@@ -30,32 +30,26 @@ _IN_OUR_WORDS = (
 """What pydantic says of a number, and what we say."""
 
 
-class QuickCommand(TyperCommand):
+class _Quick:
+    """What commands and groups have in common."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _quick(super().get_params(ctx))  # type: ignore[misc]
+
+    def parse_args(self, ctx: Any, args: Any) -> Any:
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except typer.TyperException as error:
+            _explain_unknown(error, ctx)
+            raise
+
+
+class QuickCommand(_Quick, TyperCommand):
     """A command with quick parameters."""
 
-    def get_params(self, ctx: Any) -> Any:
-        return _quick(super().get_params(ctx))
 
-    def parse_args(self, ctx: Any, args: Any) -> Any:
-        try:
-            return super().parse_args(ctx, args)
-        except typer.TyperException as error:
-            _explain_unknown(error, ctx)
-            raise
-
-
-class QuickGroup(TyperGroup):
+class QuickGroup(_Quick, TyperGroup):
     """A group with quick parameters of its own."""
-
-    def get_params(self, ctx: Any) -> Any:
-        return _quick(super().get_params(ctx))
-
-    def parse_args(self, ctx: Any, args: Any) -> Any:
-        try:
-            return super().parse_args(ctx, args)
-        except typer.TyperException as error:
-            _explain_unknown(error, ctx)
-            raise
 
 
 def _quick(parameters: Any) -> Any:
