@@ -2,7 +2,8 @@
 #   make demo   the packaged example in containers, with a rehearsed model: needs no key
 #   make test   all tests (SKILLWALKER_NO_DOCKER=1: those that need containers are skipped)
 #   make lint   format, lint and types        make bench   the measurements in benchmarks/
-.PHONY: demo test lint bench image venv docker clean
+#   make fuzz   bad input in quantity, for the night: 20,000 examples a test, or FUZZ_EXAMPLES
+.PHONY: demo test lint bench fuzz image venv docker clean
 
 VENV := .venv
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -21,6 +22,9 @@ lint: venv
 
 bench: image
 	@for file in benchmarks/bench_*.py; do echo "$$file"; $(VENV)/bin/python "$$file" || exit 1; done
+
+fuzz: venv
+	@HYPOTHESIS_PROFILE=nightly $(VENV)/bin/python -m pytest -q tests/test_fuzz_*.py
 
 image: docker
 	@$(VENV)/bin/skillwalker image build

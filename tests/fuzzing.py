@@ -1,6 +1,6 @@
 """What the fuzz tests share: profiles, broken inputs, and what must hold of every answer to them.
 
-`HYPOTHESIS_PROFILE=nightly pytest tests/test_fuzz_*.py` tries 20,000 examples a test, or as many as
+`make fuzz` (HYPOTHESIS_PROFILE=nightly) tries 20,000 examples a test, or as many as
 `FUZZ_EXAMPLES` says; the profile for every day tries the same few dozen each time.
 """
 

@@ -194,3 +194,26 @@ def test_an_answer_without_events_is_an_error(stream):
     with Gateway(Silent()) as gateway, gateway.open(Caller("t", "trial")) as link:
         assert post(link, main_request("Go", stream=stream))[0] == 500
         assert link.traffic().answers == 0
+
+
+def test_an_answer_that_comes_whole_goes_out_as_it_came():
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    whole = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "new_kind", "payload": [1]}, call],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    }
+
+    class Whole:
+        async def reply(self, exchange):
+            yield whole
+
+    with Gateway(Whole()) as gateway, gateway.open(Caller("t", "trial")) as link:
+        status, _, body = post(link, main_request("Go"))
+        assert (status, body) == (200, whole)
+        assert (link.traffic().message_ids, link.traffic().tool_use_ids) == ({"msg_1"}, {"toolu_1"})
+        assert link.traffic().answers == 1

@@ -134,3 +134,24 @@ def test_a_miss_is_not_tried_again():
 def test_a_block_that_the_rehearsal_cannot_say_is_refused():
     with pytest.raises(ValueError, match="image"):
         events([{"type": "image"}])
+
+
+def test_a_whole_message_is_an_answer_in_one():
+    text, call = (
+        {"type": "text", "text": "done"},
+        {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}},
+    )
+    whole = Aggregate()
+    whole.add(
+        {
+            "type": "message",
+            "id": "msg_1",
+            "model": "m",
+            "content": [text, call],
+            "usage": {"input_tokens": 3},
+        }
+    )
+    assert whole.complete
+    assert (whole.id, whole.model, whole.usage, whole.texts) == ("msg_1", "m", {"input_tokens": 3}, ["done"])
+    assert whole.tool_uses == [call]
+    assert whole.message["content"] == [text, call]

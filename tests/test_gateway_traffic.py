@@ -143,3 +143,20 @@ def test_after_closing_it_still_counts(tmp_path):
     answered(meter)
     assert meter.snapshot().answers == 1
     assert (tmp_path / "gateway.jsonl").read_text() == ""
+
+
+def test_requests_that_are_held_at_the_same_time_count_once(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("skillwalker.gateway.traffic.time.monotonic", lambda: clock[0])
+    meter = Meter("t", None)
+    with meter.holding():
+        clock[0] = 103.0
+        with meter.holding():
+            clock[0] = 105.0
+            assert meter.snapshot().held_seconds == 5.0
+            assert meter.snapshot().last_activity == 105.0  # held is not stalled
+    clock[0] = 200.0
+    assert meter.snapshot().held_seconds == 5.0
+    with meter.holding():
+        clock[0] = 201.0
+    assert meter.snapshot().held_seconds == 6.0

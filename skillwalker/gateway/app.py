@@ -105,7 +105,9 @@ async def _answer(
     place = session.conversations.place(request, headers)
     listing = read_listing(request) if place.thread.kind == "main" else None
     record = session.meter.begin(request, place, listing)
-    exchange = Exchange(session.caller, request, headers, place.thread, place.turn, place.attempt)
+    exchange = Exchange(
+        session.caller, request, headers, place.thread, place.turn, place.attempt, session.meter.holding
+    )
     reply = _Reply(session, record, send)
     try:
         async with aclosing(session.responder.reply(exchange)) as events:
@@ -183,6 +185,11 @@ class _Reply:
                 meter.announce(tool_use_id=id_)
             case {"type": "content_block_stop", "index": int(index)}:
                 if (block := answer.block(index)).get("type") == "tool_use":
+                    self.session.conversations.served(self.record.place.thread, block)
+            case {"type": "message"}:
+                meter.announce(message_id=answer.id)
+                for block in answer.tool_uses:
+                    meter.announce(tool_use_id=block.get("id"))
                     self.session.conversations.served(self.record.place.thread, block)
 
     async def _start(self) -> None:

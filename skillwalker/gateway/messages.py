@@ -11,7 +11,8 @@ from attrs import define, field
 from skillwalker.errors import SkillwalkerError
 
 Event = Mapping[str, Any]
-"""One server-sent event as its JSON object; `type` names it."""
+"""One server-sent event as its JSON object; `type` names it. A whole message (`"type": "message"`), which
+answers a request without `stream`, counts as one event that has all in it."""
 
 ERROR_TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -155,6 +156,12 @@ class Aggregate:
                 self._message.update(_object(event, "delta"))
                 self._message.setdefault("usage", {}).update(_object(event, "usage"))
             case "message_stop":
+                self.complete = True
+            case "message":
+                self._message = dict(event)
+                blocks = event.get("content")
+                self._blocks = dict(enumerate(blocks if isinstance(blocks, list) else ()))
+                self._parts = {index: [] for index in self._blocks}
                 self.complete = True
 
     @staticmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol
 
 from attrs import field, frozen
@@ -37,6 +38,8 @@ class Exchange:
         turn: Number of answers of the model that the conversation already holds; of a judge: number of the
             question among those of its trial. From 0.
         attempt: How often this turn was asked for, with this request; from 1.
+        holding: What a responder is inside of while it holds the request back without asking the model; the
+            trial's clock stands still meanwhile.
     """
 
     caller: Caller
@@ -45,6 +48,7 @@ class Exchange:
     thread: Thread
     turn: int
     attempt: int
+    holding: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, repr=False, eq=False)
 
 
 class Responder(Protocol):

@@ -6,7 +6,8 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,9 @@ class Meter:
         self._last_texts: deque[tuple[str, ...]] = deque(maxlen=ANSWERS_KEPT)
         self._miss: str | None = None
         self._log_problem: str | None = None
+        self._held_seconds = 0.0
+        self._holding = 0  # requests that are held back now
+        self._held_since = 0.0
         # Unbuffered: what a full disk refused is not tried again with the next line.
         self._log = log.open("ab", buffering=0) if log else None
 
@@ -123,6 +127,21 @@ class Meter:
             if place.thread.kind == "main" and listing is not None:
                 self._listing = listing
         return Record(request, place, time.monotonic())
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """A request is held back inside of this; requests held at the same time count once."""
+        with self._lock:
+            if not self._holding:
+                self._held_since = time.monotonic()
+            self._holding += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holding -= 1
+                if not self._holding:
+                    self._held_seconds += time.monotonic() - self._held_since
 
     def announce(self, *, message_id: str | None = None, tool_use_id: str | None = None) -> None:
         """Tells an id before it is sent, so that no transcript knows more than the meter."""
@@ -151,13 +170,15 @@ class Meter:
 
     def snapshot(self) -> Traffic:
         with self._lock:
+            now = time.monotonic()
+            held = now - self._held_since if self._holding else 0.0
             return Traffic(
                 requests=self._requests,
                 answers=self._answers,
                 open_requests=self._open,
                 errors=tuple(self._errors),
-                last_activity=self._last_activity,
-                held_seconds=0.0,
+                last_activity=now if self._holding else self._last_activity,  # held is not stalled
+                held_seconds=self._held_seconds + held,
                 message_ids=frozenset(self._message_ids),
                 tool_use_ids=frozenset(self._tool_use_ids),
                 usage=dict(self._usage),
