@@ -82,7 +82,8 @@ async def _messages_from(body: _Body, session: Session, scope: Scope, receive: R
     except ConnectionError:
         return
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    work = asyncio.create_task(_answer(session, request, headers, send))
+    query = scope["query_string"].decode("latin-1")
+    work = asyncio.create_task(_answer(session, request, headers, query, send))
     gone = asyncio.create_task(_gone(receive))
     session.running.add(work)
     work.add_done_callback(session.running.discard)
@@ -99,14 +100,21 @@ async def _messages_from(body: _Body, session: Session, scope: Scope, receive: R
 
 
 async def _answer(
-    session: Session, request: Mapping[str, Any], headers: Mapping[str, str], send: Send
+    session: Session, request: Mapping[str, Any], headers: Mapping[str, str], query: str, send: Send
 ) -> bool:
     """Whether the answer has come to its end; False: the connection is to break off."""
     place = session.conversations.place(request, headers)
     listing = read_listing(request) if place.thread.kind == "main" else None
     record = session.meter.begin(request, place, listing)
     exchange = Exchange(
-        session.caller, request, headers, place.thread, place.turn, place.attempt, session.meter.holding
+        session.caller,
+        request,
+        headers,
+        place.thread,
+        place.turn,
+        place.attempt,
+        session.meter.holding,
+        query,
     )
     reply = _Reply(session, record, send)
     try:

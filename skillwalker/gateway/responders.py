@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
@@ -40,6 +40,7 @@ class Exchange:
         attempt: How often this turn was asked for, with this request; from 1.
         holding: What a responder is inside of while it holds the request back without asking the model; the
             trial's clock stands still meanwhile.
+        query: What the request's path was followed by, such as `beta=true`.
     """
 
     caller: Caller
@@ -49,6 +50,7 @@ class Exchange:
     turn: int
     attempt: int
     holding: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, repr=False, eq=False)
+    query: str = ""
 
 
 class Responder(Protocol):
@@ -61,6 +63,14 @@ class Responder(Protocol):
             ApiError: before the first event it is the answer; later it goes out as an `error` event.
             ConnectionDroppedError: the connection shall break off here.
         """
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A responder that keeps connections open; one that wraps others passes it on."""
+
+    async def aclose(self) -> None:
+        """All answers are over. Called on the gateway's loop, as the last thing there."""
 
 
 class ConnectionDroppedError(SkillwalkerError):

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from skillwalker.gateway.app import Session, app
-from skillwalker.gateway.responders import Caller, Responder
+from skillwalker.gateway.responders import Caller, Closing, Responder
 from skillwalker.gateway.traffic import Meter, Traffic
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Gateway:
             links = list(self._links)
         for link in links:
             link.close()
+        if isinstance(self._responder, Closing):
+            self._submit(self._responder.aclose()).result(_CLOSE_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_SECONDS)
 
