@@ -5,7 +5,8 @@
     ├── CannotStartError        exit 4, nothing can start (no Docker, no image, no credential)
     ├── NothingSelectedError    exit 5, a selection that matches nothing
     ├── SandboxError            the sandbox broke in mid-trial; the trial is unmeasured, the run goes on
-    └── JudgeError              the judge gave no readable answer; the verdict is unmeasured
+    ├── JudgeError              the judge gave no readable answer; the verdict is unmeasured
+    └── NotSavedError           a file's content was left out because of a limit; nothing can be said of it
 
 The command line prints any of these without a traceback and exits with `exit_code`.
 """
@@ -82,3 +83,7 @@ class JudgeError(SkillwalkerError):
 
 class JudgeUnscriptedError(JudgeError):
     """No script or cassette has an answer for the judge."""
+
+
+class NotSavedError(SkillwalkerError):
+    """The file is there, but its content was left out because of a limit."""

@@ -16,21 +16,20 @@ from typing import IO, BinaryIO, Literal, Self
 
 from attrs import evolve, field, frozen
 
-from skillwalker.errors import SkillwalkerError
+from skillwalker.errors import NotSavedError
 from skillwalker.tree import Entry, Tree
 
 MAX_MEMBERS = 100_000
 """More files and directories than this are not listed: the index of a work directory is held in memory."""
 
 _SIZE, _HASH, _CUT = "SKILLWALKER.size", "SKILLWALKER.sha256", "SKILLWALKER.cut"
+CUT_MARKS = frozenset({_SIZE, _CUT})
+"""A member whose header has one of them stands for content that was left out."""
+
 _BLOCK = 1 << 16
 _EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _MAX_EXTENDED = 1 << 20
 """Bytes of names, link texts and attributes of one file; systems allow less than a tenth of it."""
-
-
-class NotSavedError(SkillwalkerError):
-    """The file is there, but its content was left out because of a limit."""
 
 
 @frozen

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 # within a group any order without a cycle will do. A package stands for all that is in it.
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
-    {"files": "packaged folders keywords jsonscan jsonfile redaction tree workspace"},
+    {"files": "packaged folders keywords jsonscan jsonfile redaction tree workspace commands"},
     {
         "evals": "evals fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",

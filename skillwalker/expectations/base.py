@@ -25,6 +25,7 @@ Two class attributes are optional too (annotated as `ClassVar`, since they are n
 
     interface_version = 1    the version of this interface that the type is written for
     uses_judge = True        it asks the judge model, so that a run can get ready for that
+    check_seconds = 90.0     how long `check` may take, where a minute is not enough; may be a property
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
+from skillwalker.commands import CommandRunner
 from skillwalker.names import Names
 from skillwalker.outcomes import Observation, Outcome, Reason
 
@@ -144,10 +146,18 @@ class Judge(Protocol):
 
 @frozen
 class Services:
-    """What `check` may use beside the trial; None where nothing that needs it was planned."""
+    """What `check` may use beside the trial.
+
+    Attributes:
+        judge: None where nothing that needs it was planned.
+        judge_model: Overrides the model in `tests.json` (`--judge-model`).
+        commands: Runs commands on the final work directory, each in a container of its own; None where there
+            are no containers, as in a run on this machine and in `rejudge`.
+    """
 
     judge: Judge | None = None
-    judge_model: str | None = None  # overrides the model in tests.json (--judge-model)
+    judge_model: str | None = None
+    commands: CommandRunner | None = None
 
 
 @frozen
@@ -159,6 +169,8 @@ class Trial:
 
     Attributes:
         names: The names under which the test's plugins know their skills and agents.
+        duration_ms: From the start of its process to its end, as seen from outside; None where not observed.
+        real_model: Whether a real model answered and was paid for; not in rehearsed and replayed trials.
     """
 
     eval: Eval = field(repr=False)
@@ -167,6 +179,8 @@ class Trial:
     health: Health = field(factory=Health)
     services: Services = field(factory=Services, repr=False)
     names: Names = field(factory=Names, repr=False)
+    duration_ms: int | None = None
+    real_model: bool = False
     _workspace: Workspace | None = field(default=None, repr=False)
 
     def require_healthy(self, what: str) -> None:
@@ -192,6 +206,14 @@ class Trial:
         if self._workspace is None:
             raise NotObservedError("the final work directory", None)
         return self._workspace
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars by Claude Code's own price list, sub-agents included, as far as they were told.
+
+        None for a model that was rehearsed or replayed: what Claude Code counts then was never paid.
+        """
+        return self.transcript.cost_usd if self.real_model else None
 
     def skill_called(self, skill: str) -> Observation:
         """Whether the skill `plugin:skill` was invoked and loaded, at any depth.

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from skillwalker.errors import JudgeError, JudgeUnscriptedError, Problem
+from skillwalker.errors import JudgeError, JudgeUnscriptedError, Problem, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, Expectation, NotObservedError, Trial, Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -64,6 +64,8 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _unmeasured(str(error), Reason.CASSETTE_MISS)
     except JudgeError as error:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
+    except SandboxError as error:
+        return _unmeasured(str(error), Reason.SANDBOX_ERROR)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever another package raises)
         return _unmeasured(f"the expectation {who} broke: {in_words(error)}", Reason.EXPECTATION_ERROR)
 
@@ -92,7 +94,8 @@ def _in_time(expectation: Expectation, trial: Trial) -> Any:
         except BaseException as error:  # noqa: BLE001 (raised again in the thread that asked)
             raised.append(error)
 
-    seconds = JUDGE_SECONDS if getattr(expectation, "uses_judge", False) else CHECK_SECONDS
+    usual = JUDGE_SECONDS if getattr(expectation, "uses_judge", False) else CHECK_SECONDS
+    seconds = float(getattr(expectation, "check_seconds", usual))
     thread = threading.Thread(target=call, name="check", daemon=True)
     thread.start()
     thread.join(seconds)

@@ -13,8 +13,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from skillwalker.errors import NotSavedError
 from skillwalker.expectations.base import Trial
-from skillwalker.workspace import NotSavedError, Workspace
+from skillwalker.workspace import Workspace
 
 # In characters; together about a third of a context of 1,000,000 tokens even where a character is a token.
 TEXT_LIMIT = 100_000
