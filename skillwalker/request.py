@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from attrs import field, frozen
+from attrs import asdict, evolve, field, fields, frozen
 
 from skillwalker.plan import PlannedTest
 from skillwalker.sandbox.base import Limits
 from skillwalker.store import RunDirectory
+
+_NOT_STORED = ("root", "cwd", "permitted")
+_PATHS = ("record", "replay", "dockerfile")
+_TUPLES = ("select", "sandbox_env", "network_allow")
 
 
 @frozen
@@ -20,11 +26,21 @@ class RunRequest:
         select: Names, globs and paths; none means all.
         keyword: An expression over test names, as pytest's `-k`.
         failed: Only tests that did not pass in the last run.
+        record, replay: The directory of cassettes, absolute; at most one of these and `rehearse`.
         trials, model, judge_model: Beat what the tests say.
         jobs: Trials at a time; None means what the engine or this machine can hold.
         timeout_seconds: Limit of one trial.
+        max_cost_usd: What all trials and judges of the run may cost together; None means no limit.
+        image: What trials run in; None means our own, or what `dockerfile` makes of it.
+        dockerfile: Builds on top of our own image; absolute.
         claude: Path or name of the Claude Code that runs trials on this machine; None means the one on PATH.
         permitted: Whether the user agrees that it does so with permissions skipped.
+        sandbox_env: Names of variables that are passed into every sandbox. Their values are secrets, and no
+            part of a request.
+        network_allow: `host:port` of what a sandbox may reach beside the gateway.
+        subscription: Whether a subscription's token may be used, and not only an API key.
+        prices: USD per million tokens by model: input, output, cache_read, cache_write_5m, cache_write_1h;
+            beat those that are built in.
     """
 
     root: Path
@@ -34,18 +50,48 @@ class RunRequest:
     failed: bool = False
     isolated: bool = False
     rehearse: bool = False
+    record: Path | None = None
+    replay: Path | None = None
     trials: int | None = None
     jobs: int | None = None
     model: str | None = None
     judge_model: str | None = None
     timeout_seconds: float = 600.0
+    max_cost_usd: float | None = None
     background: bool = False
     allow_unmeasured: int = 0
     keep: bool = False
     image: str | None = None
+    dockerfile: Path | None = None
     claude: str | None = None
     permitted: bool = False
     limits: Limits = field(factory=Limits)
+    sandbox_env: tuple[str, ...] = ()
+    network_allow: tuple[str, ...] = ()
+    subscription: bool = False
+    prices: Mapping[str, Mapping[str, float]] = field(factory=dict)
+
+    def options(self) -> dict[str, Any]:
+        """What `run.json` keeps of it, as JSON; paths below the root are relative to it."""
+        found = asdict(self, filter=lambda attribute, _: attribute.name not in _NOT_STORED)
+        for name in _PATHS:
+            if (path := found[name]) is not None:
+                found[name] = str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
+        return found
+
+    def with_options(self, stored: Mapping[str, Any]) -> RunRequest:
+        """The request whose `options` these are, in this one's place; what is not stored is as here."""
+        known = {one.name for one in fields(RunRequest)} - set(_NOT_STORED)
+        found = {name: value for name, value in stored.items() if name in known}
+        for name in _PATHS:
+            if found.get(name) is not None:
+                found[name] = self.root / found[name]
+        for name in _TUPLES:
+            if name in found:
+                found[name] = tuple(found[name])
+        if "limits" in found:
+            found["limits"] = Limits(**found["limits"])
+        return evolve(self, **found)
 
 
 @frozen

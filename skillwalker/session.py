@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import asdict, evolve
+from attrs import evolve
 
 from skillwalker import __version__
 from skillwalker.checks import check
@@ -199,7 +199,6 @@ def _manifest(
     prepared: Prepared, run_id: str, sandbox: Sandbox, claude_code_version: str | None, jobs: int
 ) -> dict[str, Any]:
     request = prepared.request
-    options = asdict(request, filter=lambda attribute, _: attribute.name not in ("root", "cwd", "permitted"))
     return {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -209,6 +208,6 @@ def _manifest(
         "model_source": "rehearsal",
         "claude_code_version": claude_code_version,
         "image": sandbox.image,
-        "options": {**options, "jobs": jobs},
+        "options": {**request.options(), "jobs": jobs},
         "tests": [{**planned_object(test.result(())), "inputs": test.inputs()} for test in prepared.tests],
     }
