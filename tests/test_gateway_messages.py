@@ -11,6 +11,7 @@ from skillwalker.gateway.messages import (
     cassette_miss,
     encode_event,
     encode_json,
+    events_of,
     message_events,
 )
 
@@ -131,9 +132,34 @@ def test_a_miss_is_not_tried_again():
     assert cassette_miss("no turn").headers["x-should-retry"] == "false"
 
 
-def test_a_block_that_the_rehearsal_cannot_say_is_refused():
-    with pytest.raises(ValueError, match="image"):
-        events([{"type": "image"}])
+def test_blocks_of_any_type_survive_the_way_to_events_and_back():
+    citation = {"type": "char_location", "cited_text": "x", "document_index": 0}
+    content = [
+        {"type": "redacted_thinking", "data": "ZGF0YQ=="},
+        {"type": "text", "text": "cited", "citations": [citation, {**citation, "cited_text": "y"}]},
+        {"type": "text", "text": "", "citations": None},
+        {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "find", "server_name": "s", "input": {"a": [1]}},
+        {"type": "block_of_tomorrow", "text": {"not": "text"}, "more": ["x"]},
+    ]
+    message = {"id": "msg_1", "model": "m", "content": content, "stop_reason": "pause_turn", "usage": {}}
+
+    made, answer = list(events_of({**message, "container": {"id": "c"}})), Aggregate()
+    for event in made:
+        answer.add(json.loads(encode_json(event)))
+
+    assert answer.message == {**message, "container": {"id": "c"}, "stop_sequence": None}
+    starts = [event["content_block"] for event in made if event["type"] == "content_block_start"]
+    assert (starts[0], starts[4]) == (content[0], content[4])
+
+
+def test_deltas_of_unknown_kinds_are_kept():
+    answer = Aggregate()
+    answer.add({"type": "message_start", "message": {"id": "msg_1"}})
+    answer.add({"type": "content_block_start", "index": 0, "content_block": {"type": "compaction"}})
+    for part in ("first ", "second"):
+        delta = {"type": "compaction_delta", "content": part}
+        answer.add({"type": "content_block_delta", "index": 0, "delta": delta})
+    assert answer.block(0) == {"type": "compaction", "content": "first second"}
 
 
 def test_a_whole_message_is_an_answer_in_one():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ ERROR_TYPES: Mapping[int, str] = {
 """The type that the API gives with a status."""
 
 CASSETTE_MISS = "cassette_miss"
+OVER_BUDGET = "over_budget"
 
 _NO_RETRY = {"x-should-retry": "false"}
 _POINTLESS_TO_RETRY = frozenset({401, 403, 404})
@@ -63,6 +65,11 @@ def cassette_miss(message: str) -> ApiError:
     return ApiError(409, CASSETTE_MISS, message, _NO_RETRY)
 
 
+def over_budget(message: str) -> ApiError:
+    """No new turn may start; 409 for the same reason as a `cassette_miss`."""
+    return ApiError(409, OVER_BUDGET, message, _NO_RETRY)
+
+
 def encode_json(value: Any) -> bytes:
     """Compact and pure ASCII, so that a lone surrogate of a model survives."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")
@@ -82,49 +89,54 @@ def message_events(
     usage: Mapping[str, int],
 ) -> Iterator[Event]:
     """The events of a whole answer; a tool_use block without an `id` gets one made from the message's."""
-    start: dict[str, Any] = {
-        "id": id,
-        "type": "message",
-        "role": "assistant",
-        "model": model,
+    blocks = []
+    for index, block in enumerate(content):
+        made = {"id": f"toolu_{id.removeprefix('msg_')}{index:02d}"} if block["type"] == "tool_use" else {}
+        blocks.append({**made, **block})
+    message = {"type": "message", "role": "assistant", "id": id, "model": model, "content": blocks}
+    return events_of({**message, "stop_reason": stop_reason, "stop_sequence": None, "usage": usage})
+
+
+def events_of(message: Mapping[str, Any]) -> Iterator[Event]:
+    """The events that add up to a message."""
+    usage = dict(message.get("usage") or {})
+    end = {key: usage[key] for key in ("output_tokens",) if isinstance(usage.get(key), int)}
+    start = {key: min(1, number) for key, number in end.items()}
+    empty: dict[str, Any] = {
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {**usage, "output_tokens": min(1, usage["output_tokens"])},
+        "usage": {**usage, **start},
     }
-    yield {"type": "message_start", "message": start}
-    for index, block in enumerate(content):
-        empty, deltas = _opened(block, f"toolu_{id.removeprefix('msg_')}{index:02d}")
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
+    yield {"type": "message_start", "message": {**message, **empty}}
+    for index, block in enumerate(message["content"]):
+        opened, deltas = _opened(block)
+        yield {"type": "content_block_start", "index": index, "content_block": opened}
         for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    delta = {"stop_reason": stop_reason, "stop_sequence": None}
-    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": usage["output_tokens"]}}
+    stopped = {key: message.get(key) for key in ("stop_reason", "stop_sequence")}
+    yield {"type": "message_delta", "delta": stopped, "usage": end}
     yield {"type": "message_stop"}
 
 
-def _opened(block: Mapping[str, Any], tool_use_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The block as it starts, and the deltas that fill it."""
-    match block["type"]:
-        case "text":
-            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
-        case "thinking":
+def _opened(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The block as it starts, and the deltas that fill it; one of an unknown type starts whole."""
+    match block:
+        case {"type": "text", "text": text}:
+            told = block.get("citations") or []
+            citations = [{"type": "citations_delta", "citation": one} for one in told]
+            rest = {key: value for key, value in block.items() if key != "citations" or not told}
+            return {**rest, "text": ""}, [{"type": "text_delta", "text": text}, *citations]
+        case {"type": "thinking", "thinking": text}:
             signature = block.get("signature", "cmVoZWFyc2Vk")
-            return {"type": "thinking", "thinking": "", "signature": ""}, [
-                {"type": "thinking_delta", "thinking": block["thinking"]},
+            return {**block, "thinking": "", "signature": ""}, [
+                {"type": "thinking_delta", "thinking": text},
                 {"type": "signature_delta", "signature": signature},
             ]
-        case "tool_use":
-            filled = json.dumps(block["input"])
-            empty = {
-                "type": "tool_use",
-                "id": block.get("id", tool_use_id),
-                "name": block["name"],
-                "input": {},
-            }
-            return empty, [{"type": "input_json_delta", "partial_json": filled}]
-    raise ValueError(f"no such content block: {block['type']!r}")
+        case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "input": given}:
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(given)}]
+    return dict(block), []
 
 
 @define
@@ -138,7 +150,7 @@ class Aggregate:
     complete: bool = False
     _message: dict[str, Any] = field(factory=dict)
     _blocks: dict[int, dict[str, Any]] = field(factory=dict)
-    _parts: dict[int, list[str]] = field(factory=dict)
+    _parts: dict[int, dict[str, list[str]]] = field(factory=dict)  # of each block, by the key in its deltas
 
     def add(self, event: Event) -> None:
         """Takes one event; kinds that are not known (such as `ping`) change nothing."""
@@ -149,7 +161,7 @@ class Aggregate:
                 self._message["usage"] = dict(_object(self._message, "usage"))
             case "content_block_start" if isinstance(index, int):
                 self._blocks[index] = dict(_object(event, "content_block"))
-                self._parts[index] = []
+                self._parts[index] = {}
             case "content_block_delta" if index in self._blocks:
                 self._add_delta(self._blocks[index], self._parts[index], _object(event, "delta"))
             case "message_delta":
@@ -161,18 +173,20 @@ class Aggregate:
                 self._message = dict(event)
                 blocks = event.get("content")
                 self._blocks = dict(enumerate(blocks if isinstance(blocks, list) else ()))
-                self._parts = {index: [] for index in self._blocks}
+                self._parts = {index: {} for index in self._blocks}
                 self.complete = True
 
     @staticmethod
-    def _add_delta(block: dict[str, Any], parts: list[str], delta: Mapping[str, Any]) -> None:
+    def _add_delta(block: dict[str, Any], parts: dict[str, list[str]], delta: Mapping[str, Any]) -> None:
         match delta:
-            case {"text": str(part)} | {"thinking": str(part)} | {"partial_json": str(part)}:
-                parts.append(part)
             case {"signature": signature}:
                 block["signature"] = signature
             case {"citation": citation}:
-                block.setdefault("citations", []).append(citation)
+                block["citations"] = [*(block.get("citations") or ()), citation]
+            case _:  # text, thinking, partial_json, and what is not known yet
+                for key, value in delta.items():
+                    if key != "type" and isinstance(value, str):
+                        parts.setdefault(key, []).append(value)
 
     @property
     def id(self) -> str | None:
@@ -205,7 +219,8 @@ class Aggregate:
         """One content block so far; {} where it has not begun."""
         if index not in self._blocks:
             return {}
-        return _closed(self._blocks[index], "".join(self._parts[index]))
+        parts = {key: "".join(found) for key, found in self._parts[index].items()}
+        return _closed(self._blocks[index], parts)
 
     @property
     def message(self) -> Mapping[str, Any]:
@@ -221,13 +236,13 @@ def _object(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _closed(block: dict[str, Any], text: str) -> dict[str, Any]:
-    match block.get("type"):
-        case "text" | "thinking" as kind:
-            return {**block, kind: block.get(kind, "") + text}
-        case "tool_use" | "server_tool_use" if text:
-            try:
-                return {**block, "input": json.loads(text)}
-            except ValueError:  # cut off in mid-stream
-                return block
-    return block
+def _closed(block: dict[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
+    closed = dict(block)
+    for key, text in parts.items():
+        if key != "partial_json":
+            before = block.get(key)
+            closed[key] = (before if isinstance(before, str) else "") + text
+        elif text:
+            with contextlib.suppress(ValueError):  # cut off in mid-stream
+                closed["input"] = json.loads(text)
+    return closed

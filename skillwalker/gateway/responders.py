@@ -66,11 +66,25 @@ class Responder(Protocol):
 
 
 @runtime_checkable
+class Ending(Protocol):
+    """A responder that keeps something for each caller, and lets go of it."""
+
+    def ended(self, caller: Caller) -> None:
+        """The caller's link is closed and its last answer over. Called in a thread; may take its time."""
+
+
+@runtime_checkable
 class Closing(Protocol):
     """A responder that keeps connections open; one that wraps others passes it on."""
 
     async def aclose(self) -> None:
         """All answers are over. Called on the gateway's loop, as the last thing there."""
+
+
+async def close(responder: Responder) -> None:
+    """Closes what a responder keeps open, if it keeps any."""
+    if isinstance(responder, Closing):
+        await responder.aclose()
 
 
 class ConnectionDroppedError(SkillwalkerError):

@@ -1,0 +1,64 @@
+"""Looks at cassettes before a start: what cannot be replayed at all, and what will be missed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from skillwalker.errors import Problem
+from skillwalker.gateway.cassettes.cassette import CassetteError, cassette_file
+from skillwalker.gateway.cassettes.files import read
+from skillwalker.gateway.cassettes.shared import SharedParts
+from skillwalker.text import count, listed
+
+_RECORD = "record with --record"
+
+
+def check(
+    directory: Path, trial_ids: Collection[str], judged_trial_ids: Collection[str] = ()
+) -> list[Problem]:
+    """Everything that makes a replay of these trials impossible or pointless; empty if it may start.
+
+    That some trials have no cassette is no such thing: see `missing`.
+
+    Args:
+        judged_trial_ids: Those of them that ask a judge.
+    """
+    if not directory.is_dir():
+        what = "is no directory" if directory.exists() else "does not exist"
+        return [Problem(f"it {what}; {_RECORD} {directory} makes it", str(directory))]
+    if trial_ids and not any(cassette_file(directory, one, "trial").exists() for one in trial_ids):
+        what = f"no cassette for any of the {count(len(trial_ids), 'trial')}"
+        return [Problem(f"it has {what}, such as {min(trial_ids)}.jsonl; {_RECORD}", str(directory))]
+    return list(_unreadable(directory, trial_ids, judged_trial_ids))
+
+
+def missing(directory: Path, trial_ids: Collection[str], judged_trial_ids: Collection[str] = ()) -> list[str]:
+    """Notices: which trials will end as `cassette-miss` since they have no cassette."""
+    without = sorted(one for one in trial_ids if not cassette_file(directory, one, "trial").exists())
+    silent = sorted(
+        one
+        for one in judged_trial_ids
+        if one not in without and not cassette_file(directory, one, "judge").exists()
+    )
+    notices = []
+    if without:
+        notices.append(f"no cassette in {directory} for {listed(without, 3)}: {_RECORD}")
+    if silent:
+        notices.append(f"no judge's cassette in {directory} for {listed(silent, 3)}: {_RECORD}")
+    return notices
+
+
+def _unreadable(directory: Path, trial_ids: Collection[str], judged: Collection[str]) -> Iterator[Problem]:
+    paths = [cassette_file(directory, one, "trial") for one in trial_ids]
+    paths += [cassette_file(directory, one, "judge") for one in judged]
+    shared = SharedParts(directory)
+    for path in paths:
+        try:
+            read(path, shared)
+        except FileNotFoundError:
+            continue
+        except CassetteError as error:
+            yield Problem(error.reason, str(path), error.line)
+        except OSError as error:
+            yield Problem(f"it cannot be read: {error.strerror}", str(path))

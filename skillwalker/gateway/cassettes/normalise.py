@@ -1,0 +1,241 @@
+"""Brings requests of equal runs to one form, and answers back to the present run.
+
+Dropped are what says who asks (`metadata`) or how to deliver and bill (`stream`, `cache_control`); what may
+vary inside texts becomes a placeholder such as `[[uuid 1]]`, numbered within the request. Everything else
+stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from skillwalker.gateway.cassettes.varying import BLANK, Source, Spot, Window, spots
+
+_DROPPED = frozenset({"metadata", "stream"})
+_PARTS = frozenset({"model", "system", "tools", "messages"})
+
+
+@frozen
+class Part:
+    """A piece that requests share: a block of the system prompt, a tool, or a message.
+
+    Attributes:
+        digest: Of the value alone; equal parts have equal ones.
+    """
+
+    digest: str
+    value: Any = field(eq=False, repr=False)
+
+    @classmethod
+    def of(cls, value: Any) -> Part:
+        return cls(hashlib.sha256(canonical(value)).hexdigest()[:16], value)
+
+
+@frozen
+class Normal:
+    """A request in its normal form; equal if their parts are.
+
+    Attributes:
+        options: All other fields, such as `max_tokens`.
+    """
+
+    model: str
+    system: tuple[Part, ...] = ()
+    tools: tuple[Part, ...] = ()
+    messages: tuple[Part, ...] = ()
+    options: Part = field(factory=lambda: Part.of({}))
+
+
+@define
+class Names:
+    """What the placeholders of one request stand for."""
+
+    _placeholders: dict[str, str] = field(factory=dict)
+    _numbers: Counter[str] = field(factory=Counter)
+    _spread: dict[str, str] = field(factory=dict)  # what can be told only by having been seen before
+    _pattern: re.Pattern[str] | None = None
+
+    def hide(self, value: Any) -> Any:
+        """A JSON value with placeholders for all that they stand for."""
+        return _mapped(value, self._hidden(self._placeholders)) if self._placeholders else value
+
+    def show(self, value: Any) -> Any:
+        """A JSON value with what the placeholders stand for; those of nothing stay."""
+        meant = {placeholder: text for text, placeholder in self._placeholders.items()}
+        return _mapped(value, _replacing(meant, "{}")) if meant else value
+
+    def placeholder(self, spot: Spot) -> str:
+        if spot.value not in self._placeholders:
+            self._numbers[spot.kind] += 1
+            self._placeholders[spot.value] = f"[[{spot.kind} {self._numbers[spot.kind]}]]"
+            if spot.kind in ("file", "task", "temp", "commit"):
+                self._spread[spot.value] = self._placeholders[spot.value]
+                self._pattern = None
+        return self._placeholders[spot.value]
+
+    def spread(self, text: str) -> str:
+        """A text without spots, in which something that was seen before may be named."""
+        if not self._spread:
+            return text
+        if self._pattern is None:
+            self._pattern = _either(self._spread)
+        return self._pattern.sub(lambda match: self._spread[match[0]], text)
+
+    @staticmethod
+    def _hidden(placeholders: Mapping[str, str]) -> Any:
+        return _replacing(placeholders, "(?<![0-9A-Za-z]){}(?![0-9A-Za-z])|(?<=\\\\[nrt]){}(?![0-9A-Za-z])")
+
+
+def normalise(
+    request: Mapping[str, Any], window: Window, *, judge: bool = False, heard: Iterable[str] = ()
+) -> tuple[Normal, Names]:
+    """The normal form of a Messages API request.
+
+    Args:
+        window: When the trial runs: times in it were told by a clock.
+        judge: Whether it is a judge's, whose prompt holds the results of tools.
+        heard: What the model said before, beside what the request holds of it.
+    """
+    walk = _Walk(window, judge, list(heard))
+    system = request.get("system")
+    blocks = [{"type": "text", "text": system}] if isinstance(system, str) else _list(system)
+    normal = Normal(
+        model=str(request.get("model")),
+        system=tuple(Part.of(walk.value(_free(block), "told")) for block in blocks),
+        tools=tuple(Part.of(_free(tool)) for tool in _list(request.get("tools"))),
+        messages=tuple(Part.of(walk.message(message)) for message in _list(request.get("messages"))),
+        options=Part.of({key: request[key] for key in request.keys() - _PARTS - _DROPPED}),
+    )
+    return normal, walk.names
+
+
+def canonical(value: Any) -> bytes:
+    """JSON bytes that are the same for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, but for keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings(inner)
+
+
+@define
+class _Walk:
+    """Goes through one request from its beginning to its end."""
+
+    _window: Window
+    _judge: bool
+    _heard: list[str]
+    names: Names = field(factory=Names)
+    _commands: dict[str, str] = field(factory=dict)  # by id of the tool_use
+
+    def message(self, message: Any) -> Any:
+        if not isinstance(message, dict):
+            return message
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _list(content)
+        if message.get("role") == "assistant":
+            return {**message, "content": [self._said(_free(block)) for block in blocks]}
+        return {**message, "content": [self._told(block) for block in _sorted(map(_free, blocks))]}
+
+    def value(self, value: Any, source: Source, command: str = "") -> Any:
+        return _mapped(value, lambda text: self._text(text, source, command))
+
+    def _said(self, block: Any) -> Any:
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            given = block.get("input")
+            if isinstance(given, dict) and isinstance(given.get("command"), str):
+                self._commands[str(block.get("id"))] = given["command"]
+        self._heard.extend(strings(block))
+        return self.value(block, "said")
+
+    def _told(self, block: Any) -> Any:
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            command = self._commands.get(str(block.get("tool_use_id")), "")
+            return self.value(block, "result", command)
+        if self._judge:
+            return self.value(block, "result", "git")
+        self._heard.extend(strings(block))
+        return self.value(block, "told")
+
+    def _text(self, text: str, source: Source, command: str) -> str:
+        parts = []
+        last = 0
+        for spot in spots(text, source, command):
+            parts += [self.names.spread(text[last : spot.start]), self._shown(spot)]
+            last = spot.end
+        parts.append(self.names.spread(text[last:]))
+        return "".join(parts)
+
+    def _shown(self, spot: Spot) -> str:
+        if spot.kind not in BLANK:
+            return self.names.placeholder(spot)
+        if spot.kind in ("time", "day"):
+            holds = self._window.holds if spot.kind == "time" else self._window.holds_day
+            # A time that the model repeats was told by the clock of the recording, and now by no clock.
+            if not holds(spot.value) and not any(spot.value in text for text in self._heard):
+                return self.names.spread(spot.value)
+            return "[[time]]"
+        return f"[[{spot.kind}]]"
+
+
+def _sorted(blocks: Iterable[Any]) -> list[Any]:
+    """Results of parallel tools come in the order in which these end; the rest keeps its place."""
+    found = list(blocks)
+    places = [at for at, block in enumerate(found) if _is_result(block)]
+    results = sorted((found[at] for at in places), key=lambda block: str(block.get("tool_use_id")))
+    for at, result in zip(places, results, strict=True):
+        found[at] = result
+    return found
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _free(value: Any) -> Any:
+    """Without `cache_control`, which moves on with every turn, so that no message would equal itself."""
+    if not isinstance(value, dict) or "cache_control" not in value:
+        return value
+    return {key: inner for key, inner in value.items() if key != "cache_control"}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapped(value: Any, change: Any) -> Any:
+    """A JSON value with every text in it changed, but for keys and encoded files."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [_mapped(inner, change) for inner in value]
+    if isinstance(value, Mapping):
+        if value.get("type") == "base64":
+            return value
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    return value
+
+
+def _either(texts: Iterable[str], around: str = "(?<![0-9A-Za-z]){}(?![0-9A-Za-z])") -> re.Pattern[str]:
+    one = "(?:" + "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)) + ")"
+    return re.compile(around.replace("{}", one))
+
+
+def _replacing(meant: Mapping[str, str], around: str) -> Any:
+    pattern = _either(meant, around)
+    return lambda text: pattern.sub(lambda match: meant[match[0]], text)

@@ -1,0 +1,172 @@
+"""The recording responder: passes on what another answers, and keeps it as cassettes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from skillwalker import __version__
+from skillwalker.gateway.cassettes.cassette import Answer, Cassette, Recorded, cassette_file
+from skillwalker.gateway.cassettes.files import said, write
+from skillwalker.gateway.cassettes.normalise import Normal, Part, normalise
+from skillwalker.gateway.cassettes.shared import SharedParts
+from skillwalker.gateway.cassettes.varying import Window
+from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate, ApiError, Event
+from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder
+from skillwalker.redaction import Redactor
+
+_PROGRAM = re.compile(r"\bclaude-cli/(\d+(?:\.\d+)+)")
+_ORDER = ("main", "agent", "side", "judge")
+
+Clock = Callable[[], datetime]
+
+
+def now() -> datetime:
+    """The time of day of this machine."""
+    return datetime.now(UTC)
+
+
+class RecordingResponder:
+    """Keeps what `inner` answers: a cassette per trial and one per judge of a trial.
+
+    A cassette is written when its caller's link has ended, and replaces the one of an earlier run. Who asked
+    for nothing leaves no cassette, and what was there before stays; only a judge's goes with its trial's.
+
+    Attributes:
+        problems: What could not be written, in words.
+    """
+
+    def __init__(
+        self, inner: Responder, directory: Path, *, redactor: Redactor | None = None, clock: Clock = now
+    ) -> None:
+        self._inner = inner
+        self._directory = directory
+        self._shared = SharedParts(directory)
+        self._redactor = redactor or Redactor()
+        self._clock = clock
+        self._tapes: dict[tuple[str, str], _Tape] = {}
+        self.problems: list[str] = []
+
+    async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
+        tape = self._tape(exchange.caller)
+        answer = Aggregate()
+        over = False
+        try:
+            async with aclosing(self._inner.reply(exchange)) as events:
+                async for event in events:
+                    answer.add(event)
+                    if answer.complete and not over:
+                        # Before its end is sent: who has read that may be gone at once.
+                        over = True
+                        tape.keep(exchange, Answer(answer.message))
+                    yield event
+        except ApiError as error:
+            over = True
+            if error.type != CASSETTE_MISS:  # that is the want of an answer, and will be again
+                tape.keep(exchange, Answer(_begun(answer), _error(error)))
+            raise
+        except ConnectionDroppedError:
+            over = True
+            tape.keep(exchange, Answer(_begun(answer), dropped=True))
+            raise
+        finally:
+            tape.cut = tape.cut or not over
+
+    def ended(self, caller: Caller) -> None:
+        """Writes the cassette of a caller whose link has ended."""
+        tape = self._tapes.pop((caller.trial_id, caller.purpose), None)
+        if tape is None or not tape.exchanges:
+            return
+        path = cassette_file(self._directory, caller.trial_id, caller.purpose)
+        try:
+            write(path, tape.cassette(caller), self._shared)
+            if caller.purpose == "trial":
+                cassette_file(self._directory, caller.trial_id, "judge").unlink(missing_ok=True)
+        except OSError as error:
+            self.problems.append(f"{path} could not be written: {error.strerror or error}")
+
+    def close(self) -> None:
+        """To be called after the last link: removes the shared parts of cassettes that are no more."""
+        try:
+            self._shared.tidy()
+        except OSError as error:
+            self.problems.append(f"{self._directory} could not be tidied: {error.strerror or error}")
+
+    def _tape(self, caller: Caller) -> _Tape:
+        key = (caller.trial_id, caller.purpose)
+        if key not in self._tapes:
+            heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
+            self._tapes[key] = _Tape(self._redactor, self._clock, self._clock(), heard)
+        return self._tapes[key]
+
+
+@define
+class _Tape:
+    """What one caller asked and was answered so far."""
+
+    _redactor: Redactor
+    _clock: Clock
+    _started: datetime
+    _heard: tuple[str, ...]
+    exchanges: list[tuple[tuple[Any, ...], Recorded]] = field(factory=list)
+    cut: bool = False
+    _claude_code: str | None = None
+    _parts: dict[str, Part] = field(factory=dict)
+
+    def keep(self, exchange: Exchange, answer: Answer) -> None:
+        self.cut = False
+        thread = exchange.thread
+        normal, names = normalise(
+            self._redactor.value(exchange.request),
+            Window(self._started, self._clock()),
+            judge=exchange.caller.purpose == "judge",
+            heard=self._heard,
+        )
+        kept = self._redactor.value({"message": answer.message, "error": answer.error})
+        answer = evolve(answer, message=names.hide(kept["message"]), error=names.hide(kept["error"]))
+        who = " ".join(filter(None, (thread.kind, names.hide(thread.agent))))
+        place = (_ORDER.index(thread.kind), thread.key, exchange.turn, exchange.attempt)
+        recorded = Recorded(self._interned(normal), answer, f"{who} {exchange.turn + 1}")
+        self.exchanges.append((place, recorded))
+        if match := _PROGRAM.search(exchange.headers.get("user-agent", "")):
+            self._claude_code = match[1]
+
+    def cassette(self, caller: Caller) -> Cassette:
+        """In an order that does not depend on which of parallel agents was faster."""
+        ordered = sorted(self.exchanges, key=lambda one: one[0])
+        return Cassette(
+            trial_id=caller.trial_id,
+            purpose=caller.purpose,
+            skillwalker=__version__,
+            claude_code=self._claude_code,
+            exchanges=tuple(recorded for _, recorded in ordered),
+            cut=self.cut,
+        )
+
+    def _interned(self, normal: Normal) -> Normal:
+        """Every request holds its whole conversation; what is equal is kept once."""
+
+        def one(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+            return tuple(self._parts.setdefault(part.digest, part) for part in parts)
+
+        return evolve(
+            normal, system=one(normal.system), tools=one(normal.tools), messages=one(normal.messages)
+        )
+
+
+def _begun(answer: Aggregate) -> Mapping[str, Any] | None:
+    return answer.message if answer.id else None
+
+
+def _error(error: ApiError) -> dict[str, Any]:
+    """Without its headers, but for whether to ask again; how long to wait is no part of a replay."""
+    found: dict[str, Any] = {"status": error.status, "type": error.type, "message": error.message}
+    if retry := error.headers.get("x-should-retry"):
+        found["should_retry"] = retry == "true"
+    return found

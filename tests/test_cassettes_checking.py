@@ -1,0 +1,150 @@
+"""Cassettes are looked at before anything starts, and everything is told at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cassette_support import answer, linked, recording, text
+from gateway_support import post, request, user
+
+from skillwalker.gateway.cassettes.cassette import CassetteError, cassette_file
+from skillwalker.gateway.cassettes.checking import check, missing
+from skillwalker.gateway.cassettes.files import read
+
+TRIALS = ("a.one.01234567.main.1", "b.two.89abcdef.main.1")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    for trial in TRIALS:
+        for purpose in ("trial", "judge"):
+            with linked(recording(tmp_path, answer(text("ö\ud800"))), trial, purpose) as link:
+                post(link, request(user("go\u2028on")))
+    return tmp_path
+
+
+def damage(path: Path, *, line: int, new: str) -> None:
+    lines = path.read_text("utf-8").split("\n")
+    lines[line - 1] = new
+    path.write_text("\n".join(lines), "utf-8")
+
+
+def test_whole_cassettes_may_be_replayed(recorded: Path) -> None:
+    assert check(recorded, TRIALS, TRIALS) == []
+    assert missing(recorded, TRIALS, TRIALS) == []
+
+
+def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    (one,), (two,) = check(tmp_path / "no", TRIALS), check(tmp_path / "file", TRIALS)
+
+    assert str(one) == f"{tmp_path}/no: it does not exist; record with --record {tmp_path}/no makes it"
+    assert "it is no directory" in str(two)
+
+
+def test_a_replay_of_nothing_does_not_start(tmp_path: Path) -> None:
+    (problem,) = check(tmp_path, TRIALS, TRIALS)
+
+    assert "no cassette for any of the 2 trials, such as a.one.01234567.main.1.jsonl" in str(problem)
+
+
+def test_what_is_missing_here_and_there_is_a_notice(recorded: Path) -> None:
+    cassette_file(recorded, TRIALS[0], "trial").unlink()
+    cassette_file(recorded, TRIALS[1], "judge").unlink()
+
+    assert check(recorded, TRIALS, TRIALS) == []
+    notices = missing(recorded, TRIALS, TRIALS)
+
+    assert [TRIALS[0] in notices[0], TRIALS[1] in notices[1], len(notices)] == [True, True, 2]
+    assert "judge" in notices[1]
+
+
+def test_all_damages_are_told_at_once_with_file_and_line(recorded: Path) -> None:
+    first, second = (cassette_file(recorded, one, "trial") for one in TRIALS)
+    judge = cassette_file(recorded, TRIALS[1], "judge")
+    damage(first, line=1, new=json.dumps({"cassette": 2, "exchanges": 1}))
+    damage(second, line=3, new="<<<<<<< HEAD")
+    judge.write_text("")
+
+    found = [str(problem) for problem in check(recorded, TRIALS, TRIALS)]
+
+    assert found == [
+        f"{first}:1: the cassette has format 2, this Skillwalker reads format 1; record it again",
+        f"{second}:3: this line is no part of a cassette",
+        f"{judge}: the cassette is empty; record it again",
+    ]
+
+
+def test_only_selected_trials_are_looked_at(recorded: Path) -> None:
+    cassette_file(recorded, TRIALS[0], "trial").write_text("broken")
+
+    assert check(recorded, TRIALS[1:], TRIALS) == []
+
+
+REQUEST = {"model": "m", "messages": [], "system": [], "tools": [], "options": {}}
+BAD_ERROR, BAD_MESSAGE = {"error": {"status": "x"}}, {"message": {"id": "x", "content": [5]}}
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (1, []),
+        (1, {}),
+        (1, {"cassette": True}),
+        (-1, {}),
+        (-1, {"request": 5, "answer": {}}),
+        (-1, {"request": {"from": 1, "messages": []}, "answer": {"dropped": True}}),
+        (-1, {"request": {**REQUEST, "messages": ["../../x"]}, "answer": {"dropped": True}}),
+        (-1, {"request": {**REQUEST, "tools": ["tool-0123456789abcdef"]}, "answer": {"dropped": True}}),
+        (-1, {"request": REQUEST, "answer": {}}),
+        (-1, {"request": REQUEST, "answer": BAD_ERROR}),
+        (-1, {"request": REQUEST, "answer": BAD_MESSAGE}),
+        (-1, {"part": "x"}),
+        (-1, {"part": ["x"], "value": 1}),
+        (-1, "[" * 100_000),
+    ],
+)
+def test_nothing_damaged_is_read(recorded: Path, line: int, new: Any) -> None:
+    path = cassette_file(recorded, TRIALS[0], "trial")
+    lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    lines[line - 1 if line > 0 else line] = new if isinstance(new, str) else json.dumps(new)
+    path.write_text("\n".join(lines), "utf-8")
+
+    with pytest.raises(CassetteError):
+        read(path)
+
+
+def test_a_file_that_lost_its_end_is_not_taken_for_whole(recorded: Path) -> None:
+    path = cassette_file(recorded, TRIALS[0], "trial")
+    whole = path.read_bytes()
+
+    for size in range(len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(CassetteError):
+            read(path)
+    path.write_bytes(whole.rstrip(b"\n"))  # an editor may take the last line break away
+    assert len(read(path).exchanges) == 1
+
+
+def test_line_ends_of_other_systems_do_no_harm(recorded: Path) -> None:
+    path = cassette_file(recorded, TRIALS[0], "trial")
+    before = read(path)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+    assert read(path) == before
+
+
+def test_a_shared_part_that_is_gone_or_damaged_is_told(recorded: Path) -> None:
+    first, second = sorted((recorded / "parts").iterdir())
+    first.unlink()
+    second.write_text("{")
+
+    found = check(recorded, TRIALS[:1])
+
+    assert len(found) == 1
+    assert "parts/tool-" in str(found[0])
+    assert "record it again" in str(found[0])
