@@ -31,6 +31,10 @@ class Served(Protocol):
         """What no script or cassette had an answer for; None where nothing was missed."""
 
     @property
+    def over_budget(self) -> str | None:
+        """Why the budget let no more turns start; None where it did not stop any."""
+
+    @property
     def last_texts(self) -> Collection[str]:
         """What the model said last in the main conversation."""
 
@@ -94,6 +98,8 @@ def assess(
         return Health(Reason.OUT_OF_MEMORY, "the memory limit killed a process of the trial")
     if foreign := _foreign(transcript, served):
         return Health(Reason.CONTAMINATED, foreign)
+    if served.over_budget:
+        return Health(Reason.BUDGET, served.over_budget)
     if served.miss:
         return Health(Reason.CASSETTE_MISS, served.miss)
     if transcript.result is None:

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from gateway_support import main_request, request, user
+from gateway_support import main_request, opened, post, request, script, user
 
 from skillwalker.gateway.conversations import Conversations
 from skillwalker.gateway.listing import read_listing
-from skillwalker.gateway.messages import message_events
-from skillwalker.gateway.traffic import ERRORS_KEPT, Meter, Tokens
+from skillwalker.gateway.messages import OVER_BUDGET, message_events
+from skillwalker.gateway.traffic import ERRORS_KEPT, Answered, Meter
+from skillwalker.tokens import Tokens
 
 USAGE = {
     "input_tokens": 7,
@@ -43,7 +44,9 @@ def test_a_whole_answer_counts():
     answered(meter)
     traffic = meter.snapshot()
     assert (traffic.requests, traffic.answers, traffic.open_requests) == (2, 1, 0)
-    assert traffic.usage == {"m": Tokens(7, 40, 1, 3)}
+    whole = Tokens(7, 40, 1, 3, cache_write_5m_tokens=3)
+    assert traffic.answered == (Answered("main", "claude-sonnet-5-5", "m", whole),)
+    assert (traffic.usage, traffic.unheard) == ({"m": whole}, 0)
     assert traffic.errors == ()
     assert traffic.last_error is None
 
@@ -54,13 +57,71 @@ def test_a_cut_answer_counts_with_what_it_told():
     answered(meter, events=3)
     traffic = meter.snapshot()
     assert traffic.answers == 1
-    assert traffic.usage == {"m": Tokens(14, 41, 2, 6)}
+    cut = Tokens(7, 1, 1, 3, cache_write_5m_tokens=3)
+    assert traffic.answered[1:] == (Answered("main", "claude-sonnet-5-5", "m", cut, cut=True),)
 
 
-def test_what_an_answer_does_not_tell_is_not_zero():
-    usage = Tokens().plus(USAGE).plus({"input_tokens": 5, "output_tokens": 5})
-    assert usage == Tokens(12, 45, None, None)
-    assert usage.plus(USAGE).cache_read_input_tokens is None
+@pytest.mark.parametrize(
+    ("error", "cancelled", "unheard"),
+    [
+        (None, True, 1),
+        ((0, "connection_dropped", "gone"), False, 1),
+        ((529, "overloaded_error", "full"), False, 0),
+    ],
+)
+def test_a_request_that_was_broken_off_before_any_word_is_no_answer_that_cost_nothing(
+    error, cancelled, unheard
+):
+    meter = Meter("t", None)
+    record = begin(meter)
+    record.error, record.cancelled = error, cancelled
+    meter.end(record)
+    traffic = meter.snapshot()
+    assert (traffic.answered, traffic.unheard) == ((), unheard)
+
+
+@pytest.mark.parametrize(("ttl", "split"), [("5m", (3, 0)), ("1h", (None, None))])
+def test_how_long_a_cache_keeps_is_taken_from_the_request_where_the_answer_tells_a_sum(ttl, split):
+    body = main_request("Go", system=[{"type": "text", "text": "x", "cache_control": {"ttl": ttl}}])
+    meter = Meter("t", None)
+    record = begin(meter, body)
+    for event in message_events(id="msg_1", model="m", content=[TOOL], stop_reason="tool_use", usage=USAGE):
+        record.answer.add(event)
+    meter.end(record)
+    (one,) = meter.snapshot().answered
+    assert (one.tokens.cache_write_5m_tokens, one.tokens.cache_write_1h_tokens) == split
+
+
+def test_answers_are_kept_apart_by_whose_conversation_it_is(tmp_path):
+    calls = [
+        {"type": "tool_use", "name": "Agent", "input": {"subagent_type": "acme:auditor", "prompt": "Audit"}},
+        {"type": "tool_use", "name": "Skill", "input": {"skill": "acme:forked"}},
+        {"type": "text", "text": "go on"},
+    ]
+    with opened(script([{"content": calls}], tmp_path)) as link:
+        post(link, main_request("Go"))
+        post(link, request(user("Audit")), {"x-claude-code-agent-id": "a1"})
+        forked = "Base directory for this skill: /plugins/acme/skills/forked\n\nDo it."
+        post(link, request(user(forked)), {"x-claude-code-agent-id": "a2"})
+        post(link, request(user("Nobody called me")), {"x-claude-code-agent-id": "a3"})
+        post(link, request(user("Sum up this page"), tools=[], model="claude-haiku-5-5"))
+        found = link.traffic().answered
+    assert [(one.conversation, one.asked) for one in found] == [
+        ("main", "claude-sonnet-5-5"),
+        ("agent:acme:auditor", "claude-sonnet-5-5"),
+        ("skill:acme:forked", "claude-sonnet-5-5"),
+        ("agent", "claude-sonnet-5-5"),
+        ("side", "claude-haiku-5-5"),
+    ]
+
+
+def test_what_the_budget_refused_is_no_other_error():
+    meter = Meter("t", None)
+    record = begin(meter)
+    record.error = (409, OVER_BUDGET, "spent")
+    meter.end(record)
+    traffic = meter.snapshot()
+    assert (traffic.over_budget, traffic.miss) == ("spent", None)
 
 
 def test_ids_are_known_before_they_are_sent():
@@ -110,6 +171,7 @@ def test_a_line_per_request_without_any_of_its_words(tmp_path):
         "caller": "garden.1",
         "thread": "main",
         "agent": None,
+        "asked": "claude-sonnet-5-5",
         "model": "m",
         "turn": 0,
         "attempt": 2,

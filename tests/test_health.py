@@ -23,6 +23,7 @@ class Served:
     message_ids: frozenset[str] = frozenset()
     tool_use_ids: frozenset[str] = frozenset()
     miss: str | None = None
+    over_budget: str | None = None
     errors: tuple[tuple[int, str, str], ...] = ()
     listing: Listing | None = None
     last_texts: tuple[str, ...] = ("Done.", "Waiting.", "from nowhere")

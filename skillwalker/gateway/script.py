@@ -4,7 +4,8 @@
                TEST: {"main": [REPLY, ...],
                       "agents": {AGENT or forked SKILL: [REPLY, ...]},
                       "judge": [{"passed": [true, false]}, ...],
-                      "trials": {"2": [REPLY, ...] or {"main", "agents", "judge"}}}}}
+                      "faults": [FAULT, ...],
+                      "trials": {"2": [REPLY, ...] or {"main", "agents", "judge", "faults"}}}}}
 
 A part that is left out is answered by the rule (`gateway.rule`). `trials` replaces parts for one trial. A
 reply answers one turn; its keys:
@@ -20,6 +21,16 @@ reply answers one turn; its keys:
     times           the reply is for the first so many requests of its turn; the next reply in the list
                     answers the same turn after that
     delay_seconds   before the first byte
+
+A fault meets a request before anything answers it, in a rehearsal, a replay or a real run alike; its keys:
+
+    turn            which turn of the conversation, from 1
+    agent           whose: an agent or forked skill, as in `agents`; left out: the main conversation
+    times           how many requests of that turn it meets, 1 unless given; then comes the next fault of the
+                    same turn, and after the last one the answer
+    error, fault    as above; after_events then counts events of the answer that comes, and the fault comes
+                    before the last one at the latest
+    delay_seconds   before the error, the fault or the answer
 """
 
 from __future__ import annotations
@@ -33,11 +44,11 @@ from typing import Any
 from attrs import define, evolve
 
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.gateway.checking import Checker, kind_of
-from skillwalker.gateway.messages import ERROR_TYPES, ApiError
+from skillwalker.gateway.checking import kind_of
 from skillwalker.gateway.replies import Reply, TestScript, Turn
+from skillwalker.gateway.script_parts import LONGEST_DELAY_SECONDS, PartsChecker
 from skillwalker.jsonfile import child, load, locate
-from skillwalker.text import did_you_mean, has_controls, listed, safe
+from skillwalker.text import did_you_mean, listed, safe
 
 __all__ = ["TestScript", "load_scripts"]
 
@@ -62,18 +73,16 @@ _REPLY = (
     "times",
     "usage",
 )
-_PARTS = ("agents", "judge", "main")
+_PARTS = ("agents", "faults", "judge", "main")
 _BLOCKS: Mapping[str, Mapping[str, type]] = {
     "text": {"text": str},
     "thinking": {"thinking": str},
     "tool_use": {"name": str, "input": dict},
 }
 _OPTIONAL: Mapping[str, Mapping[str, type]] = {"thinking": {"signature": str}, "tool_use": {"id": str}}
-_OWN_HEADERS = ("connection", "content-length", "content-type", "transfer-encoding")
 _JUDGE_FORM = 'write "judge": [{"passed": [true, false]}], one entry for each llm-judge'
 _MAIN_FORM = 'write [{"content": "the answer"}], one entry for each turn'
 _TRIAL = re.compile(r"[1-9][0-9]{0,5}")
-_LONGEST_DELAY_SECONDS = 86_400.0
 
 
 def load_scripts(
@@ -108,11 +117,10 @@ def _placed(problems: Iterable[Problem], file: str, text: str) -> list[Problem]:
 
 
 @define
-class _Reader(Checker):
+class _Reader(PartsChecker):
     """Takes the value apart; a part with a problem is left out, the others are still checked."""
 
     file: str = ""
-    parts: Collection[str] | None = None
 
     def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
         top = self.object(value, "", ("$schema", "tests"), required=("tests",))
@@ -131,6 +139,8 @@ class _Reader(Checker):
         parts = self.object(value, path, known, instead="a list of replies, or an object")
         if parts == {} == value:
             self.fail(path, f"is empty: give one of {listed(known)}, or leave it out for the built-in rule")
+        if parts.get("faults") == [] and "trials" in known:  # for one trial it is a way to say: none
+            self.fail(child(path, "faults"), "is empty: give a fault, or leave it out")
         agents = self.some(parts, path, "agents", "name an agent, or leave it out")
         for name, _ in agents:
             self.agent_name(name, child(path, "agents", name))
@@ -147,6 +157,7 @@ class _Reader(Checker):
             {name: self.turns(turns, child(path, "agents", name)) for name, turns in agents},
             self.turns(parts["judge"], child(path, "judge"), judge=True) if "judge" in parts else None,
             trials,
+            self.faults(parts["faults"], child(path, "faults")) if "faults" in parts else None,
         )
 
     def some(self, given: Mapping[str, Any], path: str, key: str, advice: str) -> list[tuple[str, Any]]:
@@ -154,22 +165,6 @@ class _Reader(Checker):
         if given.get(key) == {}:
             self.fail(child(path, key), f"is empty: {advice}")
         return self.members(given.get(key, {}), child(path, key))
-
-    def agent_name(self, name: str, path: str) -> None:
-        """Without a colon it is none of a plugin's: Claude Code's own agents and a project's have no more."""
-        plugin, colon, tail = name.partition(":")
-        if not name or name != name.strip() or has_controls(name) or name.startswith("/"):
-            self.fail(path, f"is no name of an agent or a skill: {kind_of(name)}")
-        elif colon and not (plugin and tail):
-            self.fail(path, f"expected plugin:agent or plugin:skill, got {kind_of(name)}")
-        elif self.parts is not None and name not in self.parts:
-            full = sorted(part for part in self.parts if part.partition(":")[2] == name)
-            if full:
-                self.fail(path, f"expected plugin:agent or plugin:skill; write {' or '.join(full)}")
-            elif colon:
-                known = f"; the plugins have {listed(sorted(self.parts))}" if self.parts else ""
-                hint = did_you_mean(name, self.parts) or known
-                self.fail(path, f"no such agent or skill: {safe(name)}{hint}")
 
     def turns(self, value: Any, path: str, *, judge: bool = False) -> tuple[Turn, ...]:
         form = _JUDGE_FORM if judge else _MAIN_FORM
@@ -210,7 +205,7 @@ class _Reader(Checker):
             fault=fault,  # type: ignore[arg-type]
             after_events=late,
             times=self.whole(given, path, "times", 1),
-            delay_seconds=self.number(given, path, "delay_seconds", _LONGEST_DELAY_SECONDS) or 0.0,
+            delay_seconds=self.number(given, path, "delay_seconds", LONGEST_DELAY_SECONDS) or 0.0,
         )
 
     def _check_answer(self, given: Mapping[str, Any], path: str, *, judge: bool) -> None:
@@ -261,30 +256,6 @@ class _Reader(Checker):
                 expected = "an object" if cls is dict else "a text"
                 self.fail(child(path, key), f"expected {expected}, got {kind_of(block[key])}")
         return block
-
-    def error(self, value: Any, path: str) -> ApiError:
-        given = self.object(
-            value, path, ("headers", "message", "retry_after", "status", "type"), required=("status",)
-        )
-        status = self.whole(given, path, "status", 400, 599) or 500
-        headers: dict[str, str] = {}
-        for name, text in self.members(given.get("headers", {}), child(path, "headers")):
-            where = child(path, "headers", name)
-            if not isinstance(text, str):
-                self.fail(where, f"expected a text, got {kind_of(text)}")
-            elif name.lower() in _OWN_HEADERS:
-                self.fail(where, f"{name} is the gateway's own")
-            elif not (name and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
-                self.fail(where, f"is no name of a header: {kind_of(name)}")
-            elif not text.isascii() or not text.isprintable():
-                self.fail(where, "a header's value is one line of ASCII text")
-            else:
-                headers[name.lower()] = text.strip()
-        if wait := self.number(given, path, "retry_after", _LONGEST_DELAY_SECONDS):
-            headers["retry-after"] = f"{wait:g}"
-        kind = self.text(given, path, "type") or ERROR_TYPES.get(status, "api_error")
-        message = self.text(given, path, "message") or f"rehearsed error {status}"
-        return ApiError(status, kind, message, headers)
 
     def passed(self, given: Mapping[str, Any], path: str) -> tuple[bool, ...] | None:
         if "passed" not in given:

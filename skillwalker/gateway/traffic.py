@@ -16,7 +16,8 @@ from attrs import define, field, frozen
 
 from skillwalker.gateway.conversations import Place
 from skillwalker.gateway.listing import Listing
-from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate
+from skillwalker.gateway.messages import CASSETTE_MISS, OVER_BUDGET, Aggregate
+from skillwalker.tokens import Tokens
 
 ANSWERS_KEPT = 4
 """Answers whose texts are remembered: the last one, and those that Claude Code may have gone back to."""
@@ -26,22 +27,22 @@ ERRORS_KEPT = 50
 
 
 @frozen
-class Tokens:
-    """Tokens of one model as its answers told them; None where an answer did not tell."""
+class Answered:
+    """One answer of a model, as far as it came.
 
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    cache_read_input_tokens: int | None = 0
-    cache_creation_input_tokens: int | None = 0
+    Attributes:
+        conversation: `main`, `agent:<type>`, `skill:<name>` of a forked skill, `judge`, or `side`: what
+            Claude Code asks for itself. Several agents of a type have one name.
+        asked: The model that was asked for.
+        model: The one that answered.
+        cut: It was broken off; `tokens` is what it told before.
+    """
 
-    def plus(self, usage: Mapping[str, Any]) -> Tokens:
-        """With one more answer's `usage`."""
-        return Tokens(
-            _sum(self.input_tokens, usage.get("input_tokens")),
-            _sum(self.output_tokens, usage.get("output_tokens")),
-            _sum(self.cache_read_input_tokens, usage.get("cache_read_input_tokens")),
-            _sum(self.cache_creation_input_tokens, usage.get("cache_creation_input_tokens")),
-        )
+    conversation: str
+    asked: str
+    model: str
+    tokens: Tokens
+    cut: bool = False
 
 
 @frozen
@@ -56,10 +57,12 @@ class Traffic:
         last_activity: `time.monotonic()` of the last byte in either direction.
         held_seconds: How long the gateway itself held requests back. Waiting for the model does not count.
         message_ids, tool_use_ids: All that was begun to be sent.
-        usage: By the model that answered; a broken-off answer counts with what it told before.
+        answered: Every answer that began, in the order of their ends.
+        unheard: Requests that were broken off before they told anything; what they cost is not known.
         listing: What the last request of the main conversation listed; None before the first one.
         last_texts: What the model said last in the main conversation: the texts of its last few answers.
         miss: What no script or cassette had an answer for.
+        over_budget: Why the budget let no more turns start; None where it did not stop any.
         log_problem: Why gateway.jsonl is not whole.
     """
 
@@ -71,11 +74,21 @@ class Traffic:
     held_seconds: float
     message_ids: frozenset[str]
     tool_use_ids: frozenset[str]
-    usage: Mapping[str, Tokens]
+    answered: tuple[Answered, ...]
+    unheard: int
     listing: Listing | None
     last_texts: tuple[str, ...]
     miss: str | None
+    over_budget: str | None
     log_problem: str | None
+
+    @property
+    def usage(self) -> Mapping[str, Tokens]:
+        """By the model that answered; a broken-off answer counts with what it told before."""
+        found: dict[str, Tokens] = {}
+        for one in self.answered:
+            found[one.model] = found.get(one.model, Tokens()) + one.tokens
+        return found
 
     @property
     def last_error(self) -> tuple[int, str, str] | None:
@@ -105,10 +118,12 @@ class Meter:
         self._errors: deque[tuple[int, str, str]] = deque(maxlen=ERRORS_KEPT)
         self._message_ids: set[str] = set()
         self._tool_use_ids: set[str] = set()
-        self._usage: dict[str, Tokens] = {}
+        self._answered: list[Answered] = []
+        self._unheard = 0
         self._listing: Listing | None = None
         self._last_texts: deque[tuple[str, ...]] = deque(maxlen=ANSWERS_KEPT)
         self._miss: str | None = None
+        self._over_budget: str | None = None
         self._log_problem: str | None = None
         self._held_seconds = 0.0
         self._holding = 0  # requests that are held back now
@@ -159,13 +174,16 @@ class Meter:
                 self._errors.append(record.error)
                 if record.error[1] == CASSETTE_MISS:
                     self._miss = record.error[2]
+                elif record.error[1] == OVER_BUDGET:
+                    self._over_budget = record.error[2]
             elif record.answer.complete:
                 self._answers += 1
             if record.place.thread.kind == "main" and (texts := tuple(record.answer.texts)):
                 self._last_texts.append(texts)
             if record.answer.model:
-                before = self._usage.get(record.answer.model, Tokens())
-                self._usage[record.answer.model] = before.plus(record.answer.usage)
+                self._answered.append(_answered(record))
+            elif record.cancelled or (record.error and not record.error[0]):
+                self._unheard += 1
             self._write(record)
 
     def snapshot(self) -> Traffic:
@@ -181,10 +199,12 @@ class Meter:
                 held_seconds=self._held_seconds + held,
                 message_ids=frozenset(self._message_ids),
                 tool_use_ids=frozenset(self._tool_use_ids),
-                usage=dict(self._usage),
+                answered=tuple(self._answered),
+                unheard=self._unheard,
                 listing=self._listing,
                 last_texts=tuple(text for texts in self._last_texts for text in texts),
                 miss=self._miss,
+                over_budget=self._over_budget,
                 log_problem=self._log_problem,
             )
 
@@ -205,7 +225,8 @@ class Meter:
             "caller": self._caller,
             "thread": record.place.thread.label,
             "agent": record.place.thread.agent,
-            "model": answer.model or record.request.get("model"),
+            "asked": record.request.get("model"),
+            "model": answer.model,
             "turn": record.place.turn,
             "attempt": record.place.attempt,
             "status": status or None,
@@ -222,5 +243,35 @@ class Meter:
             self._log_problem = f"gateway.jsonl: {problem.strerror}"
 
 
-def _sum(total: int | None, more: Any) -> int | None:
-    return total + more if total is not None and isinstance(more, int) else None
+def tokens_of(request: Mapping[str, Any], answer: Aggregate) -> Tokens:
+    """What an answer has told of its tokens so far."""
+    usage = answer.usage
+    if usage.get("cache_creation_input_tokens") and "cache_creation" not in usage:
+        return Tokens.of(usage, writes_kept_1h=_asks_for_an_hour(request))
+    return Tokens.of(usage)
+
+
+def _answered(record: Record) -> Answered:
+    thread, answer = record.place.thread, record.answer
+    kind = "skill" if thread.kind == "agent" and thread.fork else thread.kind
+    return Answered(
+        f"{kind}:{thread.agent}" if thread.kind == "agent" and thread.agent else kind,
+        str(record.request.get("model")),
+        str(answer.model),
+        tokens_of(record.request, answer),
+        cut=not answer.complete,
+    )
+
+
+def _asks_for_an_hour(value: Any) -> bool:
+    """Whether anything in a request is to be kept in the cache for an hour."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if isinstance(kept := one.get("cache_control"), dict) and kept.get("ttl") == "1h":
+                return True
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return False

@@ -1,0 +1,112 @@
+"""What answers come to, and what is told of it."""
+
+import pytest
+
+from skillwalker.gateway.spending import (
+    cost_of,
+    is_same_model,
+    model_notes,
+    spending_notes,
+    spends,
+)
+from skillwalker.gateway.traffic import Answered
+from skillwalker.prices import load_prices
+from skillwalker.tokens import Tokens
+
+PRICES = load_prices()
+SONNET, HAIKU = "claude-sonnet-5-5", "claude-haiku-5-5"
+
+
+TOKENS = Tokens(1_000, 100)
+
+
+def answered(conversation="main", asked=SONNET, model=SONNET, tokens=TOKENS, cut=False):
+    return Answered(conversation, asked, model, tokens, cut)
+
+
+def test_answers_are_summed_by_conversation_and_model_in_their_order():
+    spent = spends(
+        [
+            answered(),
+            answered("agent:acme:auditor", HAIKU, HAIKU, Tokens(5, 6)),
+            answered(tokens=Tokens(1, 2), cut=True),
+        ],
+        PRICES,
+    )
+    assert [(one.conversation, one.model, one.answers, one.cut, one.tokens) for one in spent] == [
+        ("main", SONNET, 2, 1, Tokens(1_001, 102)),
+        ("agent:acme:auditor", HAIKU, 1, 0, Tokens(5, 6)),
+    ]
+    assert spent[0].cost_usd == pytest.approx(0.003022)
+    assert cost_of(spent) == pytest.approx(0.003022 + 0.0000035)
+
+
+def test_each_answer_is_priced_by_the_length_of_its_own_prompt():
+    spent = spends([answered("main", HAIKU, HAIKU, Tokens(60_000)) for _ in range(2)], PRICES)
+    assert cost_of(spent) == pytest.approx(0.012)
+
+
+def test_a_part_that_is_not_known_makes_the_whole_unknown():
+    spent = spends([answered(), answered("side", "m", "m"), answered()], PRICES)
+    assert [one.cost_usd is None for one in spent] == [False, True]
+    assert cost_of(spent) is None
+    assert cost_of(spends([answered(tokens=Tokens(None)), answered()], PRICES)) is None
+
+
+def test_nothing_answered_costs_nothing_and_without_prices_there_is_no_cost():
+    assert cost_of(()) == 0.0
+    assert cost_of(spends([answered()], None)) is None
+
+
+def test_claude_codes_own_figure_is_compared_beyond_rounding():
+    spent = spends([answered()], PRICES)
+    assert spending_notes(spent, PRICES, 0.00304) == ()
+    assert spending_notes(spent, PRICES, None) == ()
+    (note,) = spending_notes(spent, PRICES, 0.0045)
+    assert note == (
+        "Claude Code counts $0.0045 for this trial, its answers at the prices of "
+        f"{PRICES.date} come to $0.0030"
+    )
+
+
+def test_what_makes_a_cost_unknown_or_a_least_is_told():
+    spent = spends(
+        [
+            answered(model="m\x1b[2J", cut=True),
+            answered(tokens=Tokens(1, 1, extras=frozenset({"web_search"}))),
+        ],
+        PRICES,
+    )
+    assert spending_notes(spent, PRICES, 1.0, unheard=1) == (
+        r"no price is known for m\x1b[2J: the cost is unknown",
+        "no price is known for web_search: the cost is unknown",
+        "2 answers broken off, counted with what was told before: it may have cost more",
+    )
+
+
+def test_another_model_than_asked_for_is_told():
+    spent = spends([answered(model=HAIKU), answered("side", model=HAIKU), answered()], PRICES)
+    assert model_notes(spent) == (f"{HAIKU} answered where {SONNET} was asked for (2 answers)",)
+
+
+def test_another_model_asked_for_than_the_test_names_is_told():
+    spent = spends([answered("side", HAIKU, HAIKU), answered()], PRICES)
+    assert model_notes(spent, SONNET) == ()
+    assert model_notes(spent, f"{SONNET}-20260929") == ()
+    assert model_notes(spent, "claude-opus-4-1") == (
+        f"{SONNET} was asked for by Claude Code instead of claude-opus-4-1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "model", "same"),
+    [
+        ("claude-opus-5", "claude-opus-5", True),
+        ("claude-opus-5", "claude-opus-5-20260724", True),
+        ("claude-opus-5-20260724", "claude-opus-5", True),
+        ("claude-opus-5-20260724", "claude-opus-5-20260801", False),
+        ("claude-opus-5", "claude-opus-5-5", False),
+    ],
+)
+def test_a_date_is_no_other_model(asked, model, same):
+    assert is_same_model(asked, model) is same
