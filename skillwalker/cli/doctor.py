@@ -8,11 +8,16 @@ from skillwalker.cli.options import Format, Output
 
 
 def doctor(output: Output = Format.CONSOLE) -> None:
-    """Check this machine, its Docker engine and the sandbox image."""
+    """Check this machine, its Docker engine, the sandbox image and the way to the model."""
+    import os
+    import sys
+    from pathlib import Path
+
     from skillwalker.diagnosis import examine
     from skillwalker.errors import CannotStartError
+    from skillwalker.model_diagnosis import examine_model
 
-    checks = list(examine())
+    checks = [*examine(), *examine_model(os.environ, platform=sys.platform, home=Path.home())]
     if output is Format.JSON:
         import json
 

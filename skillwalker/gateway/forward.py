@@ -1,0 +1,197 @@
+"""The forward responder: the real model answers, through whatever server the credential is for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from skillwalker.gateway.messages import ApiError, Event, encode_json, events_of
+from skillwalker.gateway.pacing import PACED, Pacer, Patience
+from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
+from skillwalker.gateway.upstream import Upstream, parsed
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_EVENT_BYTES = 16 << 20
+"""Of one event. The API's are small; other servers send a whole tool call as one."""
+
+MAX_MESSAGE_BYTES = 64 << 20
+"""Of an answer that is not streamed."""
+
+_END_SECONDS = 1.0
+"""How long the end of a body may take after the last event; then its connection is not used again."""
+
+
+class ForwardResponder:
+    """Passes events on as they come, each as soon as it is whole."""
+
+    def __init__(self, upstream: Upstream, pacer: Pacer | None = None) -> None:
+        self._upstream = upstream
+        self._pacer = pacer or Pacer()
+
+    async def aclose(self) -> None:
+        """Closes the connections to the server; on the gateway's loop."""
+        await self._upstream.aclose()
+
+    async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
+        self._allow(exchange)
+        body = encode_json(exchange.request)
+        patience = Patience()
+        while True:
+            ticket = await self._pacer.admitted(patience, exchange.holding())
+            started = False
+            try:
+                async with (
+                    self._upstream.asked(body, exchange.headers, exchange.query) as response,
+                    aclosing(self._events(response, exchange.request)) as events,
+                ):
+                    async for event in events:
+                        if not started:
+                            self._pacer.answered(ticket)
+                            started = True
+                        yield event
+                return
+            except ApiError as caught:
+                error = caught
+            if error.status not in PACED:
+                self._pacer.answered(ticket)
+                raise error
+            again = self._pacer.refused(error, ticket, patience)
+            if started:  # too late to ask again
+                raise error
+            if not again:
+                # All that asking again could do was done here.
+                headers = {**error.headers, "x-should-retry": "false"}
+                raise ApiError(error.status, error.type, error.message, headers)
+
+    def _allow(self, exchange: Exchange) -> None:
+        if self._upstream.credential.kind == "subscription" and exchange.caller.purpose != "trial":
+            raise ApiError(
+                403,
+                "permission_error",
+                "a subscription is for Claude Code's own requests, and this is none: set ANTHROPIC_API_KEY",
+            )
+
+    async def _events(
+        self, response: httpx2.Response, request: Mapping[str, Any]
+    ) -> AsyncGenerator[Event, None]:
+        """The events of a 200 answer, whatever form it has."""
+        import httpx2
+
+        begun = False
+        try:
+            if _content_type(response) == "text/event-stream":
+                async with aclosing(self._streamed(response)) as events:
+                    async for event in events:
+                        begun = True
+                        yield event
+            else:
+                message = await self._whole(response)
+                for event in events_of(message) if request.get("stream") is True else (message,):
+                    yield event
+        except httpx2.RequestError as error:
+            if not begun:
+                raise self._upstream.unreachable(error) from error
+            raise ConnectionDroppedError(f"{self._upstream.host} broke its answer off") from error
+
+    async def _streamed(self, response: httpx2.Response) -> AsyncGenerator[Event, None]:
+        """The events of a stream, up to the last one.
+
+        Raises:
+            ConnectionDroppedError: it ends without one.
+        """
+        import httpx2
+
+        host, begun = self._upstream.host, False
+        events = cast(
+            "AsyncGenerator[httpx2.ServerSentEvent, None]",
+            aiter(httpx2.EventSource(response, MAX_EVENT_BYTES)),
+        )
+        async with aclosing(events):
+            try:
+                async for sent in events:
+                    event = self._event(sent)
+                    if event is None:
+                        continue
+                    for one in events_of(event) if event["type"] == "message" else (event,):
+                        begun = True
+                        yield one
+                        if one["type"] == "message_stop":
+                            await _finish(events)
+                            return
+            except httpx2.SSEError as error:
+                raise self._upstream.broken(
+                    f"an event of {host} is larger than {MAX_EVENT_BYTES >> 20} MiB"
+                ) from error
+        if not begun:
+            raise self._upstream.broken(f"{host} answered with 200 and no event")
+        raise ConnectionDroppedError(f"the answer of {host} has no end")
+
+    def _event(self, sent: httpx2.ServerSentEvent) -> dict[str, Any] | None:
+        """One event as JSON; None where it is none of the API's.
+
+        Raises:
+            ApiError: it is an error.
+        """
+        event = parsed(sent.data.encode("utf-8", "surrogatepass"))
+        if event is None:
+            return None  # such as `[DONE]`, with which servers of another API end
+        type_ = event.get("type", sent.event)
+        self._check(type_, event)
+        if not isinstance(type_, str) or not type_.isprintable():
+            return None
+        if type_ == "message" and not _is_message(event):
+            return None  # `message` is also the name of an event that has none
+        return {**event, "type": type_}
+
+    async def _whole(self, response: httpx2.Response) -> dict[str, Any]:
+        """An answer that is one JSON message."""
+        host, data = self._upstream.host, bytearray()
+        async for chunk in response.aiter_bytes():
+            data += chunk
+            if len(data) > MAX_MESSAGE_BYTES:
+                raise self._upstream.broken(
+                    f"the answer of {host} is larger than {MAX_MESSAGE_BYTES >> 20} MiB"
+                )
+        message = parsed(bytes(data)) or {}
+        self._check(message.get("type"), message)
+        if not _is_message(message):
+            what = f"{len(data):,} bytes of {_content_type(response) or 'no type'}" if data else "nothing"
+            raise self._upstream.broken(
+                f"{host} answered with 200 and no message, but {what}: is its URL right?"
+            )
+        return {**message, "type": "message"}
+
+    def _check(self, type_: object, event: Mapping[str, Any]) -> None:
+        """Raises what an error that came with status 200 says."""
+        if type_ != "error":
+            return
+        match event.get("error"):
+            case {"type": str(kind), "message": str(message)}:
+                raise self._upstream.failed(kind, message)
+            case other:
+                raise self._upstream.failed("api_error", json.dumps(other))
+
+
+def _is_message(value: Mapping[str, Any]) -> bool:
+    content, usage = value.get("content"), value.get("usage", {})
+    return isinstance(content, list) and all(isinstance(one, dict) for one in (*content, usage))
+
+
+def _content_type(response: httpx2.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _finish(events: AsyncIterator[object]) -> None:
+    """Reads what follows after the last event, so that the connection can be used again."""
+    import httpx2
+
+    with contextlib.suppress(httpx2.RequestError, TimeoutError):
+        async with asyncio.timeout(_END_SECONDS):
+            async for _ in events:
+                pass

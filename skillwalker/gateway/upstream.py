@@ -1,0 +1,250 @@
+"""The server behind the gateway: requests to it, with the one credential, and its errors in plain words."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from skillwalker.credentials import Credential
+from skillwalker.errors import ConfigurationError
+from skillwalker.gateway.messages import ERROR_TYPES, ApiError
+from skillwalker.gateway.network import cause, chain, proxy_problem, through_proxy, tls_context
+from skillwalker.redaction import Redactor
+from skillwalker.text import safe
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_SECONDS = 20.0
+"""For name, connection and TLS; a server that is there needs a fraction of it."""
+
+ANSWER_SECONDS = 600.0
+"""Without a byte: what the API allows for an answer that is not streamed. A trial that nothing comes from is
+stopped much sooner by the runner."""
+
+IDLE_SECONDS = 30.0
+"""How long an unused connection is kept; many servers close theirs after a minute."""
+
+MAX_ERROR_BYTES = 1 << 20
+MAX_MESSAGE_CHARACTERS = 2000
+
+OAUTH_BETA = "oauth-2025-04-20"
+"""What a request with a subscription's token must have among its betas, as Claude Code sends it."""
+
+DEFAULT_VERSION = "2023-06-01"
+
+# What the model's server reads. All else, ids of the trial and its own key among it, ends at the gateway.
+_PASSED = frozenset(
+    {
+        "accept",
+        "anthropic-beta",
+        "anthropic-dangerous-direct-browser-access",
+        "anthropic-version",
+        "user-agent",
+        "x-app",
+    }
+)
+_PASSED_PREFIX = "x-stainless-"  # how the SDK that asks describes itself
+
+_BETA = "beta=true"
+
+# What a client needs of an error's headers.
+_RETURNED = frozenset({"retry-after", "retry-after-ms", "x-should-retry", "request-id"})
+_RETURNED_PREFIX = "anthropic-ratelimit-"
+
+
+class Upstream:
+    """Any server that speaks the Messages API. Made on any thread, used on the gateway's loop only.
+
+    Proxies and own certificates are found as `httpx2` finds them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE.
+
+    Args:
+        extra_ca_file: Certificates that are trusted beside the usual ones.
+
+    Raises:
+        ConfigurationError: what the environment says about proxies or certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        credential: Credential,
+        *,
+        extra_ca_file: str | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        import httpx2
+
+        self.credential = credential
+        self.host = urlsplit(credential.base_url).netloc
+        self._redactor = Redactor((credential.secret,))
+        self._timeout = httpx2.Timeout(answer_seconds, connect=connect_seconds, pool=None)
+        # Connections are bounded already: a caller has only so many to the gateway.
+        limits = httpx2.Limits(
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS
+        )
+        try:
+            self._client = httpx2.AsyncClient(verify=tls_context(extra_ca_file), http2=False, limits=limits)
+        except (ValueError, ImportError, httpx2.InvalidURL) as error:
+            raise ConfigurationError(
+                [f"the proxy of this environment cannot be used: {proxy_problem(error)}"]
+            ) from error
+
+    async def aclose(self) -> None:
+        """Closes all connections; on the loop that used them."""
+        await self._client.aclose()
+
+    @asynccontextmanager
+    async def asked(
+        self, body: bytes, headers: Mapping[str, str], query: str
+    ) -> AsyncIterator[httpx2.Response]:
+        """The answer to `POST /v1/messages` as soon as its headers are there; its body has not been read.
+
+        Args:
+            headers: Those of the client, names in lower case. Of them, and of `query`, only what the server
+                needs goes on.
+
+        Raises:
+            ApiError: there is no answer, or it is an error.
+        """
+        import httpx2
+
+        # Not made by the client, which would add what it knows, such as the cookies of earlier answers.
+        request = httpx2.Request(
+            "POST",
+            f"{self.credential.base_url}/v1/messages" + (f"?{_BETA}" if _BETA in query.split("&") else ""),
+            headers=[
+                (name.encode("latin-1"), value.encode("latin-1"))
+                for name, value in request_headers(headers, self.credential).items()
+            ],
+            content=body,
+            extensions={"timeout": self._timeout.as_dict()},
+        )
+        try:
+            response = await self._client.send(request, stream=True, auth=None, follow_redirects=False)
+        except httpx2.RequestError as error:
+            raise self.unreachable(error) from error
+        try:
+            if response.status_code != 200:
+                raise await self._refusal(response)
+            yield response
+        finally:
+            await response.aclose()
+
+    def unreachable(self, error: Exception) -> ApiError:
+        """What the client is told where there was no answer, or no whole one."""
+        import httpx2
+
+        status = 504 if isinstance(error, httpx2.TimeoutException) else 502
+        text = f"no answer of {self.host}{through_proxy(self.credential.base_url)}: {cause(error)}"
+        hopeless = any(isinstance(one, ssl.SSLCertVerificationError) for one in chain(error))
+        headers = {"x-should-retry": "false"} if hopeless else {}
+        return ApiError(status, ERROR_TYPES.get(status, "api_error"), self._clean(text), headers)
+
+    def failed(self, type: str, message: str, headers: Mapping[str, str] | None = None) -> ApiError:
+        """An error that stands in an answer that began well."""
+        return ApiError(status_of(type), type, self._clean(message), headers)
+
+    def broken(self, message: str) -> ApiError:
+        """An answer with status 200 that is none."""
+        return ApiError(502, "api_error", self._clean(message))
+
+    async def _refusal(self, response: httpx2.Response) -> ApiError:
+        """An answer that is no 200, as the client is to see it."""
+        import httpx2
+
+        status = response.status_code
+        data = b""
+        try:
+            async for chunk in response.aiter_bytes():
+                data += chunk
+                if len(data) >= MAX_ERROR_BYTES:
+                    break
+        except httpx2.RequestError:
+            pass  # what came of it says more than that it broke off
+        if not 400 <= status <= 599:
+            where = response.headers.get("location", "")
+            to = f" to {where}: is ANTHROPIC_BASE_URL right?" if where else ""
+            return self.broken(f"{self.host} answered with {status}{to}")
+        type_, message = error_of(data)
+        if message is None:
+            message = f"{self.host} answered with {status}" + _first_words(data)
+        if status == 401:
+            message += f" ({self.host} refuses {self.credential.source})"
+        headers = {name: self._clean(value) for name, value in returned_headers(response.headers.raw).items()}
+        if status in (401, 403, 404):
+            headers.pop("x-should-retry", None)  # nothing will change, whatever the server says
+        return ApiError(status, type_ or ERROR_TYPES.get(status, "api_error"), self._clean(message), headers)
+
+    def _clean(self, text: str) -> str:
+        """Never with the credential in it; not without end."""
+        data = self._redactor.data(text.encode("utf-8", "surrogatepass"))
+        return data.decode("utf-8", "surrogatepass")[:MAX_MESSAGE_CHARACTERS]
+
+
+def request_headers(client: Mapping[str, str], credential: Credential) -> dict[str, str]:
+    """What goes to the server: of the client's headers those that it needs, and the credential."""
+    found = {
+        name: value for name, value in client.items() if name in _PASSED or name.startswith(_PASSED_PREFIX)
+    }
+    found.setdefault("anthropic-version", DEFAULT_VERSION)
+    found["content-type"] = "application/json"
+    found["accept-encoding"] = "identity"  # compression would hold events back
+    if credential.kind == "api-key":
+        found["x-api-key"] = credential.secret
+    else:
+        found["authorization"] = f"Bearer {credential.secret}"
+    if credential.kind == "subscription":
+        betas = [beta.strip() for beta in found.get("anthropic-beta", "").split(",") if beta.strip()]
+        found["anthropic-beta"] = ",".join(dict.fromkeys([*betas, OAUTH_BETA]))
+    return found
+
+
+def returned_headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """What the client gets of an answer's headers; names in lower case."""
+    named = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
+    return {name: value for name, value in named if name in _RETURNED or name.startswith(_RETURNED_PREFIX)}
+
+
+def error_of(data: bytes) -> tuple[str | None, str | None]:
+    """Type and message of an error answer's body; None where it has none."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return None, None
+    error = body.get("error") if isinstance(body, dict) else None
+    match error:
+        case {"type": str(type_), "message": str(message)}:
+            return type_, message
+        case {"message": str(message)} | str(message):
+            return None, message
+    match body:
+        case {"message": str(message)} | {"detail": str(message)}:
+            return None, message
+    return None, None
+
+
+def status_of(type: str) -> int:
+    """The status that an error's type stands for; 500 where it is none of the API's."""
+    return next((status for status, name in ERROR_TYPES.items() if name == type), 500)
+
+
+def _first_words(data: bytes) -> str:
+    """The beginning of a body that is no error of the API, such as a proxy's page; tags left out."""
+    text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", data[:20_000].decode("utf-8", "replace"))
+    words = " ".join(text.split())
+    return f": {safe(words, 200)}" if words else ""
+
+
+def parsed(data: bytes) -> Mapping[str, Any] | None:
+    """A JSON object; None where it is anything else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
