@@ -14,7 +14,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillwalker.cli import demo, doctor, expectations, image, listing, prune, rejudge, run, show, validate
+from skillwalker.cli import (
+    compare,
+    demo,
+    doctor,
+    expectations,
+    image,
+    listing,
+    prune,
+    rejudge,
+    report,
+    run,
+    show,
+    validate,
+)
 from skillwalker.cli.options import Globals
 from skillwalker.cli.quick import QuickCommand, QuickGroup
 
@@ -68,6 +81,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "validate": validate.validate,
     "list": listing.list_,
     "show": show.show,
+    "report": report.report,
+    "compare": compare.compare,
     "rejudge": rejudge.rejudge,
     "doctor": doctor.doctor,
     "prune": prune.prune,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from skillwalker.outcomes import Outcome
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
+
+if TYPE_CHECKING:
+    from skillwalker.reports.moments import Moments
 
 Paint = Callable[[str, str], str]
 """Takes a text and one of `red`, `green`, `yellow`, `bold`, `dim`; returns it coloured, or as it is."""
@@ -42,6 +46,7 @@ def run_report(
     go_on: str | None = None,
     *,
     begun: bool = False,
+    moments: Moments | None = None,
 ) -> str:
     """The whole report, lines separated by newlines, none at the end.
 
@@ -49,18 +54,21 @@ def run_report(
         more: A line about what to do next.
         go_on: The command that goes on with a run that was cut short.
         begun: Whether the reader has seen the banner already, right above.
+        moments: Where the lines of transcript that matter are found; without it there are none.
     """
-    return "\n".join(_lines(run, paint, more, go_on, begun))
+    return "\n".join(_lines(run, paint, more, go_on, begun, moments))
 
 
-def _lines(run: RunResult, paint: Paint, more: str | None, go_on: str | None, begun: bool) -> Iterator[str]:
+def _lines(
+    run: RunResult, paint: Paint, more: str | None, go_on: str | None, begun: bool, moments: Moments | None
+) -> Iterator[str]:
     note = banner(run.model_source)
     if note and not begun:
         yield paint(note, "bold")
     for outcome in _ORDER:
         tests = [test for test in run.tests if test.outcome is outcome]
         for test in sorted(tests, key=lambda one: never_ran(run, one)):
-            yield from _test_lines(run, test, paint)
+            yield from test_lines(run, test, paint, moments)
         if tests and outcome is not Outcome.PASSED:
             yield ""
     yield _summary(run, paint)
@@ -103,7 +111,10 @@ def _summary(run: RunResult, paint: Paint) -> str:
     return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}"
 
 
-def _test_lines(run: RunResult, test: TestResult, paint: Paint) -> Iterator[str]:
+def test_lines(
+    run: RunResult, test: TestResult, paint: Paint = plain, moments: Moments | None = None
+) -> Iterator[str]:
+    """What there is to say of one test, the first line naming it."""
     head = f"{safe(test.eval)}::{safe(test.name)}"
     tail = paint(f"  ({safe(test.type)}, {safe(test.model)}{_trials(test)})", "dim")
     word = "not run" if never_ran(run, test) else str(test.outcome)
@@ -118,10 +129,16 @@ def _test_lines(run: RunResult, test: TestResult, paint: Paint) -> Iterator[str]
         yield f"{_MARGIN}no trial ran to its end"
     for trial in test.trials:
         yield from _trial_lines(trial, paint, numbered=numbered, rehearsed=rehearsed)
+        margin = _MARGIN + ("  " if numbered else "")
+        for moment in moments.of(test, trial) if moments else ():
+            yield f"{margin}{paint(f'{moment.label}: {moment.text}', 'dim')}"
     if test.trials and run.interrupted and (rest := test.planned - len(test.trials)):
         yield f"{_MARGIN}{count(rest, 'trial')} not run"
     if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False:
         yield f"{_MARGIN}{paint(_NO_SCRIPT, 'dim')}"
+
+
+test_lines.__test__ = False  # type: ignore[attr-defined]
 
 
 def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]:

@@ -1,0 +1,71 @@
+"""`skillwalker report`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from skillwalker.cli.options import globals_of
+
+
+def report(
+    context: typer.Context,
+    run: Annotated[
+        str,
+        typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
+    ] = "last",
+    reports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=FILE",
+            help="junit, github, markdown, html or json, and where to (- is stdout); repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare", metavar="RUN", help="The HTML also tells what differs from this earlier run."
+        ),
+    ] = None,
+) -> None:
+    """Write reports of a stored run."""
+    from skillwalker.cli.surroundings import surroundings
+    from skillwalker.comparison.compare import compare as compare_runs
+    from skillwalker.errors import CannotStartError, ConfigurationError
+    from skillwalker.reports.console import banner
+    from skillwalker.reports.formats import ReportFormat, parse_reports, write_reports
+    from skillwalker.reports.source import Source, own_root
+    from skillwalker.store import Store
+
+    if not reports:
+        raise ConfigurationError(
+            ["nothing to write: add --report FORMAT=FILE, such as --report html=report.html"]
+        )
+    specs = parse_reports(reports)
+    if compare is not None and not any(spec.format is ReportFormat.HTML for spec in specs):
+        raise ConfigurationError(
+            ["--compare goes into the HTML: add --report html=FILE, or use `skillwalker compare`"]
+        )
+    here = globals_of(context).root_or_here
+    store = Store(here)
+    directory = store.find(run)
+    root = own_root(directory) or here
+    source = Source.of(directory, root)
+    comparison = None
+    if compare is not None:
+        other = store.find(compare)
+        comparison = compare_runs(Source.of(other, own_root(other) or here), source)
+    note = banner(source.run.model_source)
+    if note:
+        typer.echo(note, err=True)
+    failures = write_reports(directory, specs, root=root, surroundings=surroundings(), comparison=comparison)
+    for spec in specs:
+        if spec.file is not None and not any(str(spec) in failure for failure in failures):
+            typer.echo(f"wrote {spec.file}", err=True)
+    if note:
+        typer.echo(note, err=True)
+    if failures:
+        raise CannotStartError("\n".join(failures))

@@ -1,0 +1,181 @@
+"""A run as one HTML file that needs nothing else: no server, no network, no script to be read.
+
+Every value goes through `_harmless` and Jinja's escaping on its way into the page; a policy in the page lets
+no style and no script run but the two that are written here, and nothing be fetched. A trial is read, written
+and forgotten before the next.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from skillwalker.outcomes import Outcome
+from skillwalker.reports.changes import Changes, file_changes
+from skillwalker.reports.console import banner, how_it_ended, never_ran, verdict_message
+from skillwalker.reports.excerpt import Budget, Excerpt
+from skillwalker.reports.facts import (
+    Fact,
+    dollars,
+    passed_of,
+    run_facts,
+    seconds,
+    test_facts,
+    totals,
+    trial_facts,
+)
+from skillwalker.reports.saved import Scaffold
+from skillwalker.reports.source import Source
+from skillwalker.reports.story import Story, read_story
+from skillwalker.results import Judged, TestResult, TrialResult
+from skillwalker.text import count, safe
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from skillwalker.comparison.compare import Comparison
+
+_FILES = Path(__file__).parent / "page"
+
+_PAGE = 18_000_000
+"""Bytes for the texts of all trials: browsers are slow with much more."""
+_LEAST, _MOST = 4_000, 250_000
+"""Bytes for the texts of one trial."""
+
+
+@frozen
+class TrialPage:
+    """What the page shows of one trial; each part is read when the page comes to it."""
+
+    source: Source
+    test: TestResult
+    trial: TrialResult
+    scaffold: Scaffold | None
+    budget: Budget = field(repr=False)
+
+    @property
+    def facts(self) -> list[Fact]:
+        return trial_facts(self.trial)
+
+    def message(self, one: Judged) -> str:
+        return verdict_message(one, rehearsed=self.source.run.model_source == "rehearsal")
+
+    @cached_property
+    def story(self) -> Story | None:
+        events = self.source.folder(self.trial) / "events.jsonl"
+        return read_story(events, self.budget) if events.exists() else None
+
+    @cached_property
+    def changes(self) -> Changes | None:
+        saved = self.source.folder(self.trial) / "workspace.tar"
+        return file_changes(saved, self.scaffold, self.budget) if saved.exists() else None
+
+    @cached_property
+    def stderr(self) -> Excerpt:
+        return self.budget.excerpt(self.source.stderr(self.trial), 4_000, at_least=500)
+
+
+@frozen
+class TestPage:
+    """What the page shows of one test."""
+
+    __test__ = False
+
+    source: Source
+    test: TestResult
+    room: int
+
+    @property
+    def word(self) -> str:
+        return "not run" if never_ran(self.source.run, self.test) else str(self.test.outcome)
+
+    @property
+    def facts(self) -> list[Fact]:
+        return test_facts(self.test)
+
+    @property
+    def place(self) -> str | None:
+        place = self.source.place(self.test)
+        if place is None or self.source.root is None:
+            return None
+        file = place.file.relative_to(self.source.root)
+        return f"{file}:{place.line}" if place.line else str(file)
+
+    @property
+    def missing(self) -> str | None:
+        """What is to be said of trials that left no result."""
+        if rest := self.test.planned - len(self.test.trials):
+            return f"{count(rest, 'trial')} not run, or without a result"
+        return None
+
+    def trials(self) -> Iterator[TrialPage]:
+        scaffold = self.source.scaffolds.of(self.test) if self.test.trials else None
+        for trial in self.test.trials:
+            yield TrialPage(self.source, self.test, trial, scaffold, Budget(self.room))
+
+
+def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
+    """The page, piece by piece.
+
+    Args:
+        comparison: With an earlier run; the page then tells what differs.
+    """
+    from markupsafe import Markup
+
+    trials = sum(len(test.trials) for test in source.run.tests)
+    room = max(_LEAST, min(_MOST, _PAGE // max(trials, 1)))
+    style, script = ((_FILES / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    run = source.run
+    stream = (
+        _environment()
+        .get_template("page.html")
+        .stream(
+            style=Markup(style),  # noqa: S704 - a file of ours
+            script=Markup(script),  # noqa: S704 - likewise
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            run=run,
+            note=banner(run.model_source),
+            ending=how_it_ended(run),
+            totals=totals(source),
+            took=seconds(run.duration_ms),
+            cost=dollars(run.cost_usd),
+            facts=run_facts(source),
+            comparison=comparison,
+            tests=(TestPage(source, test, room) for test in source.tests()),
+            outcomes=(Outcome.FAILED, Outcome.UNMEASURED, Outcome.PASSED),
+        )
+    )
+    stream.enable_buffering(200)
+    yield from stream
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FILES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["counted"] = count
+    environment.globals["passed_of"] = passed_of
+    return environment
+
+
+def _harmless(value: Any) -> Any:
+    """Control, bidirectional and invisible format characters as visible escapes; markup of ours as it is."""
+    return safe(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,115 @@
+"""A run as Markdown, for a step summary or a comment.
+
+Every text that is not ours stands in a code span or a fenced block, in which GitHub sees no HTML, no link, no
+mention and no formatting. There is no table, for a table's cells end at a `|` even inside a code span.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skillwalker.outcomes import Outcome
+from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, verdict_message
+from skillwalker.reports.facts import passed_of, run_facts, trial_facts
+from skillwalker.reports.moments import Moments
+from skillwalker.reports.source import Source
+from skillwalker.results import Judged, TestResult, TrialResult
+from skillwalker.text import count, safe
+
+SUMMARY_BYTES = 1_000_000
+"""GitHub refuses a step summary of more than 1 MiB as a whole."""
+
+_LONG = 2_000  # characters of one text
+_MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNMEASURED: "⚠️"}
+
+
+def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
+    """The document, piece by piece.
+
+    Args:
+        limit: Bytes; what is beyond is left out with a note.
+    """
+    run = source.run
+    note = banner(run.model_source)
+    last = f"**{note}**\n" if note else ""
+    if note:
+        yield f"**{note}**\n\n"
+    yield f"# Skillwalker: {run.outcome}\n\n{count(len(run.tests), 'test')}: {counts(run)}\n\n"
+    if ending := how_it_ended(run):
+        yield f"**{ending}**\n\n"
+    room = limit - len(last.encode()) - 4_096  # what has been said above, and what will be of the rest
+    for number, test in enumerate(source.tests()):
+        text = "".join(_test(source, test))
+        room -= len(text.encode())
+        if room < 0:
+            left_out = len(run.tests) - number
+            yield f"… {count(left_out, 'more test')}: this is all that there is room for\n\n"
+            break
+        yield text
+    facts = "".join(f"- {fact.label}: {code(fact.value, 500)}\n" for fact in run_facts(source))
+    yield f"\n<details><summary>About this run</summary>\n\n{facts}\n</details>\n\n{last}"
+
+
+def code(text: str, limit: int = _LONG) -> str:
+    """A code span, on one line, that shows `text` and nothing else."""
+    shown = safe(text, limit)
+    if not shown.strip(" "):
+        return "(empty)" if not shown else "(spaces)"
+    fence = "`" * (_longest_run(shown) + 1)
+    gap = " " if shown[0] in " `" or shown[-1] in " `" else ""
+    return f"{fence}{gap}{shown}{gap}{fence}"
+
+
+def block(text: str, limit: int = _LONG) -> str:
+    """A fenced block that shows `text` and nothing else."""
+    shown = safe(text, limit, lines=True)
+    fence = "`" * max(3, _longest_run(shown) + 1)
+    return f"{fence}text\n{shown}\n{fence}\n"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def _test(source: Source, test: TestResult) -> Iterator[str]:
+    run = source.run
+    word = "not run" if never_ran(run, test) else str(test.outcome)
+    name = f"{test.eval}::{test.name}"
+    of = f"; {passed_of(test)}" if test.planned > 1 else ""
+    if test.outcome is Outcome.PASSED:
+        yield f"- {_MARKS[test.outcome]} {word} {code(name)}{of}\n"
+        return
+    yield f"## {_MARKS[test.outcome]} {word} {code(name)}\n\n"
+    if place := source.place(test):
+        where = place.file.relative_to(source.root) if source.root else place.file
+        yield f"{code(f'{where}:{place.line}' if place.line else str(where))}, "
+    yield f"{code(test.type)}, {code(test.model)}{of}\n\n"
+    if not test.trials and not never_ran(run, test):
+        yield "- no trial ran to its end\n"
+    for trial in test.trials:
+        yield from _trial(source, test, trial)
+    yield "\n"
+
+
+def _trial(source: Source, test: TestResult, trial: TrialResult) -> Iterator[str]:
+    facts = ", ".join(f"{fact.label} {code(fact.value, 200)}" for fact in trial_facts(trial))
+    yield f"- trial {trial.index}: **{trial.outcome}**{f' ({facts})' if facts else ''}\n"
+    rehearsed = source.run.model_source == "rehearsal"
+    for one in trial.judged:
+        if one.verdict.outcome is not Outcome.PASSED:
+            yield from _verdict(one, rehearsed=rehearsed)
+    if trial.reason:
+        said = f": {code(trial.message)}" if trial.message else ""
+        yield f"  - **{trial.reason}**{said}; {trial.reason.advice.replace('<', '&lt;')}\n"
+    for moment in Moments(source.directory).of(test, trial):
+        yield f"  - {moment.label}: {code(moment.text)}\n"
+    for text in trial.notes:
+        yield f"  - note: {code(text)}\n"
+
+
+def _verdict(one: Judged, *, rehearsed: bool) -> Iterator[str]:
+    yield f"  - {code(one.type)} {one.verdict.outcome}: {code(verdict_message(one, rehearsed=rehearsed))}\n"
+    for detail in one.verdict.details:
+        if detail.outcome is not Outcome.PASSED:
+            yield f"    - {detail.outcome}: {code(detail.name)}: {code(detail.message)}\n"

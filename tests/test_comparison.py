@@ -1,0 +1,197 @@
+"""What differs between two runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stored_runs import EARLIER, FAILED, PASSED, UNMEASURED, Left, a_test, a_trial, stored, verdict
+from transcripts import answers, calls, result
+
+from skillwalker.comparison.compare import Comparison, Difference, compare, comparison_object
+from skillwalker.comparison.console import comparison_report
+from skillwalker.outcomes import Outcome
+from skillwalker.results import TestResult
+
+
+def trials(name: str, passed: int, of: int, **more: object) -> TestResult:
+    outcomes = [PASSED] * passed + [FAILED] * (of - passed)
+    return a_test(name, *(a_trial(name, n + 1, verdict(one), **more) for n, one in enumerate(outcomes)))
+
+
+@pytest.fixture
+def compared(tmp_path: Path):
+    def make(old: list[TestResult], new: list[TestResult], **more: dict[str, object]) -> Comparison:
+        return compare(
+            stored(tmp_path / "before", *old, run_id=EARLIER, **more.get("before", {})),
+            stored(tmp_path / "after", *new, **more.get("after", {})),
+        )
+
+    return make
+
+
+def only(comparison: Comparison) -> Difference:
+    (found,) = comparison.tests
+    return found
+
+
+def test_the_same_is_no_difference(compared) -> None:
+    found = compared([trials("a", 1, 1)], [trials("a", 1, 1)])
+
+    assert not only(found).differs
+    assert found.changed == ()
+    assert found.warnings == ()
+    assert "no difference in 1 test" in comparison_report(found)
+
+
+def test_rates_are_told_with_what_to_think_of_them(compared) -> None:
+    found = only(compared([trials("a", 0, 6)], [trials("a", 6, 6)]))
+    assert found.rate == "0 of 6 → 6 of 6, beyond noise (p = 0.0022)"
+
+
+def test_one_trial_on_each_side_tells_nothing(compared) -> None:
+    found = only(compared([trials("a", 0, 1)], [trials("a", 1, 1)]))
+
+    assert found.outcomes == ("failed", "passed")
+    assert "too few trials to tell from noise" in found.rate
+
+
+def test_a_rate_over_nothing_is_none(compared) -> None:
+    late = a_test("a", a_trial("a", 1, verdict(UNMEASURED)))
+    found = only(compared([late], [trials("a", 1, 1)]))
+
+    assert found.rate == "none measured → 1 of 1"
+    assert found.noise is None
+    assert found.no_noise == "a run has no measured trial of it"
+
+
+def test_verdicts_calls_texts_files_and_figures(compared) -> None:
+    before, after = trials("a", 0, 1, cost_usd=0.5), trials("a", 1, 1, turns=5)
+    old = Left(
+        [calls("x", "Bash", command="ls"), answers("x"), result("same\nold\n")],
+        {"both.md": b"1", "gone.md": b"1"},
+    )
+    new = Left(
+        [calls("x", "Skill", skill="acme:tidy"), answers("x"), result("same\nnew\n")],
+        {"both.md": b"2", "made.md": b""},
+    )
+    found = only(
+        compared(
+            [before],
+            [after],
+            before={"left": {before.trials[0].id: old}},
+            after={"left": {after.trials[0].id: new}},
+        )
+    )
+
+    assert list(found.lines()) == [
+        "skill-call (expectation 1): failed → passed",
+        "calls of Bash: 1 → 0",
+        "calls of Skill acme:tidy: 0 → 1",
+        "file both.md: created → created, other content",
+        "file gone.md: created → untouched",
+        "file made.md: untouched → created",
+        "turns: 2 → 5",
+        "cost: 0.5000 USD → 0.2500 USD",
+        "final text differs",
+    ]
+    assert [line.mark + line.text for line in found.text_diff] == [" same", "-old", "+new"]
+
+
+def test_what_is_not_known_is_no_difference(compared) -> None:
+    before, after = trials("a", 1, 1, cost_usd=None, turns=None), trials("a", 1, 1)
+    found = only(
+        compared([before], [after], after={"left": {after.trials[0].id: Left([result("x")], {"a": b""})}})
+    )
+
+    assert found.changes == ()
+    assert found.texts_differ is None
+
+
+def test_texts_are_compared_trial_by_trial(compared) -> None:
+    before, after = trials("a", 3, 3), trials("a", 3, 3)
+    left = [
+        {trial.id: Left([result(text)]) for trial, text in zip(test.trials, texts, strict=True)}
+        for test, texts in ((before, "abc"), (after, "abd"))
+    ]
+    found = only(compared([before], [after], before={"left": left[0]}, after={"left": left[1]}))
+
+    assert list(found.lines()) == ["final text differs in 1 of 3 pairs of trials"]
+
+
+def test_a_test_that_only_one_run_has(compared) -> None:
+    found = compared([trials("old", 1, 1)], [trials("new", 1, 1)])
+
+    assert [(one.name, one.outcomes, list(one.lines())) for one in found.tests] == [
+        ("new", ("absent", "passed"), ["only the later run has this test"]),
+        ("old", ("passed", "absent"), ["only the earlier run has this test"]),
+    ]
+
+
+def test_changed_inputs_and_versions_are_named(compared) -> None:
+    found = compared(
+        [trials("a", 1, 1)],
+        [trials("a", 1, 1)],
+        before={"inputs": {"a": {"prompt": "1", "plugins": {"acme": "1", "gone": "1"}}}},
+        after={
+            "inputs": {"a": {"prompt": "2", "plugins": {"acme": "2", "new": "1"}}},
+            "claude_code_version": "2.2.0",
+            "options": {"allow_unmeasured": 0, "timeout_seconds": 60.0, "jobs": 1, "isolated": True},
+        },
+    )
+
+    assert list(only(found).lines()) == ["changed inputs: prompt, plugin acme, plugin gone, plugin new"]
+    assert [(one.label, one.before, one.after) for one in found.changed] == [
+        ("claude code version", "2.1.332", "2.2.0"),
+        ("timeout seconds", "600.0", "60.0"),
+    ]
+
+
+def test_a_rehearsed_and_a_real_run_are_not_compared_silently(compared) -> None:
+    found = compared([trials("a", 0, 6)], [trials("a", 6, 6)], before={"source": "rehearsal"})
+    lines = comparison_report(found).splitlines()
+
+    assert lines[0] == lines[-1] == found.warnings[0]
+    assert lines[0].startswith("NOT COMPARABLE")
+    assert only(found).noise is None
+    assert "p =" not in "\n".join(lines)
+
+
+def test_two_rehearsed_runs_say_so_and_know_no_noise(compared) -> None:
+    rehearsed = {"source": "rehearsal"}
+    found = compared([trials("a", 0, 6)], [trials("a", 6, 6)], before=rehearsed, after=rehearsed)
+    lines = comparison_report(found).splitlines()
+
+    assert lines[0].startswith("REHEARSED")
+    assert lines[-1].startswith("REHEARSED")
+    assert only(found).noise is None
+
+
+def test_other_outcomes_come_first(compared) -> None:
+    before = [trials("same", 1, 1), trials("turns", 1, 1), trials("broke", 1, 1)]
+    after = [trials("same", 1, 1), trials("turns", 1, 1, turns=9), trials("broke", 0, 1)]
+    found = compared(before, after)
+
+    assert [one.name for one in found.tests] == ["broke", "turns", "same"]
+    assert found.summary == (
+        "3 passed → 2 passed, 1 failed; of 3 tests 1 with another outcome, 1 more with other differences"
+    )
+
+
+def test_the_comparison_as_json(compared) -> None:
+    found = comparison_object(compared([trials("a", 0, 1)], [trials("a", 1, 1), trials("b", 1, 1)]))
+
+    assert found["before"] == {"run_id": EARLIER, "outcome": "failed", "model_source": "api"}
+    a, b = sorted(found["tests"], key=lambda one: one["name"])
+    assert a["p_value"] == 1.0
+    assert a["before"]["outcome"] == Outcome.FAILED
+    assert b["before"] is None
+    assert b["p_value"] is None
+
+
+def test_hostile_texts_cannot_steer(compared) -> None:
+    before = a_test("a\x1b", a_trial("a", 1, verdict(PASSED)))
+    events = [calls("x", "Ba\x1bsh", command="x"), result("\x1b[2J\u202e\n::error::x")]
+    found = compared([before], [before], after={"left": {before.trials[0].id: Left(events, {"\x1b": b""})}})
+
+    assert not any(c in comparison_report(found) for c in "\x1b\u202e")
