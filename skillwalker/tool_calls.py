@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from skillwalker.events import Event, as_dict, as_list, as_str
-from skillwalker.text import count
+from skillwalker.text import count, listed
 
 RESULT_LIMIT = 4000
 """Characters that are kept of a tool's result."""
 
 _SHOWN_FAILURES = 5
+_MISSING_KEPT = 50
+
+_NOT_FOUND_BY_BASH = re.compile(
+    r"^/(?:usr/)?bin/(?:ba|z|da)?sh: (?:eval: )?line \d+: ([^\s:]{1,100}): command not found$", re.MULTILINE
+)
+_NOT_FOUND = re.compile(
+    r"^[^\n:]{1,300}: (?:eval: )?(?:line )?\d+: ([^\s:]{1,100}): (?:command )?not found$", re.MULTILINE
+)
+_NOT_FOUND_BY_ENV = re.compile(
+    r"^[^\n:]{0,300}env: ['\u2018]([^\s:'\u2019]{1,100})['\u2019]: No such file or directory$", re.MULTILINE
+)
 
 
 @frozen
@@ -134,15 +146,35 @@ def read_tool_calls(events: Iterable[Event]) -> Iterator[ToolCall]:
     yield from waiting.values()
 
 
-def failed_calls(calls: Iterable[ToolCall]) -> tuple[str, ...]:
-    """A note such as `2 of 5 tool calls failed (call 2, Bash; call 4, Read)`; none where all went well."""
+def call_notes(calls: Iterable[ToolCall]) -> tuple[str, ...]:
+    """Which calls failed, and which programs a shell did not find, for people; none where all went well."""
     made = 0
-    failed = []
+    failed: list[str] = []
+    missing: dict[str, None] = {}
     for call in calls:
         made += 1
         if call.is_error:
             failed.append(f"call {call.position}, {call.name}")
-    if not failed:
-        return ()
-    shown = "; ".join(failed[:_SHOWN_FAILURES]) + ("; ..." if len(failed) > _SHOWN_FAILURES else "")
-    return (f"{len(failed)} of {count(made, 'tool call')} failed ({shown})",)
+        if call.name == "Bash" and len(missing) < _MISSING_KEPT:
+            missing.update(dict.fromkeys(missing_programs(call)))
+    notes = []
+    if failed:
+        shown = "; ".join(failed[:_SHOWN_FAILURES]) + ("; ..." if len(failed) > _SHOWN_FAILURES else "")
+        notes.append(f"{len(failed)} of {count(made, 'tool call')} failed ({shown})")
+    if missing:
+        notes.append(f"programs that were called and are not there: {listed(missing)}")
+    return tuple(notes)
+
+
+def missing_programs(call: ToolCall) -> Iterator[str]:
+    """Names that a shell did not find, as far as the kept part of the result tells.
+
+    Where the call ended with 127, any shell's complaint counts; elsewhere only that of the shell which Claude
+    Code itself started, for a text that merely quotes one proves nothing.
+    """
+    text = call.result or ""
+    ended = call.is_error is True and text.startswith("Exit code 127")
+    for pattern in (_NOT_FOUND, _NOT_FOUND_BY_ENV) if ended else (_NOT_FOUND_BY_BASH,):
+        for match in pattern.finditer(text):
+            if "/" not in match[1]:
+                yield match[1]

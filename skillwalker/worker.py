@@ -31,7 +31,7 @@ from skillwalker.redaction import RedactedFile, Redactor
 from skillwalker.results import TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
-from skillwalker.tool_calls import failed_calls
+from skillwalker.tool_calls import call_notes
 from skillwalker.transcript import Transcript
 from skillwalker.verdicts import judge_all
 from skillwalker.workspace import Workspace
@@ -161,7 +161,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         skills=transcript.skills,
         agents=transcript.agents,
         judged=judged,
-        notes=(*observed.notes, *transcript.notes, *failed_calls(transcript.tool_calls())),
+        notes=(*observed.notes, *transcript.notes, *call_notes(transcript.tool_calls())),
     )
 
 

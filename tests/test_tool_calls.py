@@ -14,7 +14,7 @@ from transcripts import (
     result,
 )
 
-from skillwalker.tool_calls import ToolCall, failed_calls
+from skillwalker.tool_calls import ToolCall, call_notes, missing_programs
 
 
 @pytest.fixture
@@ -57,6 +57,39 @@ def test_failed_calls_are_noted_with_their_place_and_what_has_no_result_is_no_fa
         for n, is_error in enumerate((False, True, None, True), start=1)
     ]
 
-    assert failed_calls(calls) == ("2 of 4 tool calls failed (call 2, Bash; call 4, Bash)",)
-    assert failed_calls(calls[1:2]) == ("1 of 1 tool call failed (call 2, Bash)",)
-    assert failed_calls(calls[:1]) == ()
+    assert call_notes(calls) == ("2 of 4 tool calls failed (call 2, Bash; call 4, Bash)",)
+    assert call_notes(calls[1:2]) == ("1 of 1 tool call failed (call 2, Bash)",)
+    assert call_notes(calls[:1]) == ()
+
+
+@pytest.mark.parametrize(
+    ("result", "missing"),
+    [
+        ("Exit code 127\n/bin/bash: line 1: pandoc: command not found", ["pandoc"]),
+        (
+            "Exit code 127\n/bin/bash: line 1: a: command not found\n/bin/bash: line 2: b: command not found",
+            ["a", "b"],
+        ),
+        ("Exit code 127\n./run.sh: line 3: gs: command not found", ["gs"]),
+        ("Exit code 127\n./run.sh: 3: gs: not found", ["gs"]),
+        ("Exit code 127\n/bin/bash: eval: line 1: gs: command not found", ["gs"]),
+        ("Exit code 127\n/usr/bin/env: \u2018ruby\u2019: No such file or directory", ["ruby"]),
+        ("Exit code 127\nenv: 'ruby': No such file or directory", ["ruby"]),
+        ("Exit code 127\nsh: 1: ./gone.sh: not found", []),
+        ("Exit code 127", []),
+        ("Exit code 1\n/bin/bash: line 1: pandoc: command not found\nfailed", ["pandoc"]),
+        ("Exit code 1\n./run.sh: line 3: gs: command not found", []),
+        ("Exit code 1\nit said /bin/bash: line 1: pandoc: command not found", []),
+    ],
+)
+def test_programs_that_a_shell_did_not_find(result: str, missing: list[str]) -> None:
+    call = ToolCall("1", "Bash", {}, None, 1, is_error=True, result=result)
+    assert [*missing_programs(call)] == missing
+
+
+def test_a_missing_program_is_noted_also_where_the_call_went_well() -> None:
+    text = "".join(f"/bin/bash: line 1: {name}: command not found\n" for name in ("pandoc", "\x1b[2J"))
+    bash, other = (ToolCall("1", name, {}, None, 1, is_error=False, result=text) for name in ("Bash", "Read"))
+    note = r"programs that were called and are not there: pandoc, \x1b[2J"
+    assert call_notes([bash, bash]) == (note,)
+    assert call_notes([other]) == ()
