@@ -14,7 +14,7 @@ import pytest
 from attrs import define, field
 
 from skillwalker.errors import CannotStartError
-from skillwalker.sandbox.building import BuildContext, build, build_lock
+from skillwalker.sandbox.building import CONTEXT_MIB, BuildContext, build, build_lock
 
 CONTEXT = BuildContext.of_files({"Dockerfile": b"FROM x\n"}, "Dockerfile")
 
@@ -35,7 +35,9 @@ class FakeEngine:
         return iter(self.events)
 
 
-def run(engine: FakeEngine, environment: Mapping[str, str] | None = None) -> list[str]:
+def run(
+    engine: FakeEngine, environment: Mapping[str, str] | None = None, *, of_user: bool = False
+) -> list[str]:
     told: list[str] = []
     build(
         engine,  # type: ignore[arg-type]
@@ -44,6 +46,7 @@ def run(engine: FakeEngine, environment: Mapping[str, str] | None = None) -> lis
         arguments={"BASE": "debian"},
         environment=environment or {},
         progress=told.append,
+        of_user=of_user,
     )
     return told
 
@@ -55,6 +58,22 @@ def test_lines_for_people_are_passed_on_however_they_are_cut() -> None:
         {"aux": {"ID": "sha256:1"}},
     ]
     assert run(FakeEngine(events)) == ["fetching"]
+
+
+def test_the_steps_of_a_users_dockerfile_are_told() -> None:
+    events = [{"stream": "Step 1/2 : FROM x\n ---> 1234\nStep 2/2 : RUN \x1b[2Jmake\nskillwalker: mine\n"}]
+    assert run(FakeEngine(events), of_user=True) == [
+        "Step 1/2 : FROM x",
+        r"Step 2/2 : RUN \x1b[2Jmake",
+        "mine",
+    ]
+    assert run(FakeEngine(events)) == ["mine"]
+
+
+def test_a_users_dockerfile_that_fails_is_the_users_to_mend() -> None:
+    events = [{"stream": "E: Unable to connect\n"}, {"error": "returned a non-zero code: 100"}]
+    with pytest.raises(CannotStartError, match=r"(?s)Unable to connect.*Mend the Dockerfile"):
+        run(FakeEngine(events), of_user=True)
 
 
 def test_proxies_and_mirrors_go_in_as_arguments() -> None:
@@ -111,6 +130,33 @@ def test_a_failed_build_shows_its_last_lines_and_what_to_do(output: str, advice:
 def names(context: BuildContext) -> list[str]:
     with tarfile.open(fileobj=io.BytesIO(context.tar)) as archive:
         return archive.getnames()
+
+
+def test_runs_and_history_are_no_part_of_a_build(tmp_path: Path) -> None:
+    """Otherwise each run would change what the next one is built from."""
+    for name in ("Dockerfile", ".git/HEAD", ".skillwalker/runs/x/run.json", "sub/.git", "evals/x/tests.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    before = BuildContext.of_directory(tmp_path / "Dockerfile")
+    assert names(before) == ["Dockerfile", "evals/x/tests.json", "sub/.git"]
+    (tmp_path / ".skillwalker" / "more").write_text("x")
+    assert BuildContext.of_directory(tmp_path / "Dockerfile").digest == before.digest
+    (tmp_path / ".dockerignore").write_text("evals\nsub\n!.git\n")
+    assert names(BuildContext.of_directory(tmp_path / "Dockerfile")) == [
+        ".dockerignore",
+        ".git/HEAD",
+        "Dockerfile",
+    ]
+
+
+def test_a_directory_that_is_too_much_is_told_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM x")
+    with (tmp_path / "big.bin").open("wb") as file:
+        file.truncate((CONTEXT_MIB << 20) + 1)
+    with pytest.raises(CannotStartError, match=r"more than 256 MiB \(the largest: big\.bin, Dockerfile\)"):
+        BuildContext.of_directory(tmp_path / "Dockerfile")
+    (tmp_path / ".dockerignore").write_text("*.bin")
+    assert "big.bin" not in names(BuildContext.of_directory(tmp_path / "Dockerfile"))
 
 
 def test_a_directory_without_what_dockerignore_leaves_out(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import tarfile
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from skillwalker.errors import CannotStartError
+from skillwalker.text import listed, safe
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -25,8 +27,14 @@ if TYPE_CHECKING:
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY")
 # Mirrors are no input: what comes from them is checked against hashes.
 MIRRORS = {"SKILLWALKER_NPM_REGISTRY": "NPM_REGISTRY", "SKILLWALKER_PIP_INDEX_URL": "PIP_INDEX_URL"}
+# The largest context; it is held in memory, and all of it is read before each run.
+CONTEXT_MIB = 256
+# Left out of every context: what a run writes itself, and history. `.dockerignore` may take them back in.
+_LEFT_OUT = (".git", ".skillwalker")
 # The longest silence of a build: one step that prints nothing until it is done.
 STEP_SECONDS = 900
+
+_STEP = re.compile(r"(Step \d+/\d+ : .*)")
 
 
 @frozen
@@ -51,7 +59,7 @@ class BuildContext:
         """The directory of `dockerfile`, without what its `.dockerignore` leaves out; links stay links.
 
         Raises:
-            CannotStartError: a file cannot be read.
+            CannotStartError: a file cannot be read, or they are too much.
         """
         from docker.utils.build import exclude_paths
 
@@ -60,7 +68,9 @@ class BuildContext:
             dockerfile.stat()
             lines = ignore.read_text("utf-8").splitlines() if ignore.is_file() else []
             patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-            names = {*exclude_paths(str(root), patterns, dockerfile=dockerfile.name), dockerfile.name}
+            kept = exclude_paths(str(root), [*_LEFT_OUT, *patterns], dockerfile=dockerfile.name)
+            names = {*kept, dockerfile.name}
+            _require_small(dockerfile, names)
             read = [_read(root / name, name) for name in sorted(names)]
         except OSError as error:
             raise CannotStartError(f"The files of {dockerfile} cannot be read: {error}") from error
@@ -86,6 +96,17 @@ def _entry(name: str, mode: int) -> tarfile.TarInfo:
     return entry
 
 
+def _require_small(dockerfile: Path, names: Iterable[str]) -> None:
+    sizes = {name: path.lstat().st_size for name in names if (path := dockerfile.parent / name).is_file()}
+    if sum(sizes.values()) > CONTEXT_MIB << 20:
+        largest = listed(sorted(sizes, key=lambda name: sizes[name], reverse=True), 3)
+        raise CannotStartError(
+            f"The directory of {dockerfile} goes into the build, and its files have more than "
+            f"{CONTEXT_MIB} MiB (the largest: {largest}). Name what the build does not "
+            "need in a .dockerignore beside it, or give the Dockerfile a directory of its own."
+        )
+
+
 def _read(path: Path, name: str) -> tuple[tarfile.TarInfo, bytes] | None:
     """A file or link; None for directories, which come with their files, and for devices."""
     if path.is_symlink():
@@ -107,8 +128,12 @@ def build(
     progress: Callable[[str], None],
     labels: Mapping[str, str] | None = None,
     no_cache: bool = False,
+    of_user: bool = False,
 ) -> None:
     """Builds and tags an image; lines `skillwalker: ...` of its steps are passed to `progress`.
+
+    Args:
+        of_user: The Dockerfile is a user's: the steps themselves are told, and what to do is another matter.
 
     Raises:
         CannotStartError: the build failed; carries its last lines and what to do.
@@ -136,10 +161,12 @@ def build(
         for line in _lines(events, last):
             if line.startswith("skillwalker: "):
                 progress(line.removeprefix("skillwalker: "))
+            elif of_user and (step := _STEP.fullmatch(line)):
+                progress(safe(step[1], 120))
     except BuildError as error:
-        raise CannotStartError(_explain(tag, str(error), last)) from error
+        raise CannotStartError(_explain(tag, str(error), last, of_user)) from error
     except APIError as error:
-        raise CannotStartError(_explain(tag, error.explanation or str(error), [])) from error
+        raise CannotStartError(_explain(tag, error.explanation or str(error), [], of_user)) from error
 
 
 def _lines(events: Iterator[Mapping[str, object]], last: deque[str]) -> Iterator[str]:
@@ -159,13 +186,18 @@ def _lines(events: Iterator[Mapping[str, object]], last: deque[str]) -> Iterator
                 yield line
 
 
-def _explain(tag: str, error: str, last: deque[str] | list[str]) -> str:
+def _explain(tag: str, error: str, last: deque[str] | list[str], of_user: bool) -> str:
     output = "\n".join(f"  {line}" for line in last)
     text = f"{output}\n{error}".lower()
     if any(word in text for word in ("certificate", "self-signed", "ssl", "tls")):
         advice = (
             "The network seems to sign what it passes on with a certificate of its own: name the file "
             "of it with `skillwalker image build --ca-file FILE` or SKILLWALKER_CA_FILE."
+        )
+    elif of_user:
+        advice = (
+            "Mend the Dockerfile. What it fetches comes through the engine's network: HTTP_PROXY and "
+            "HTTPS_PROXY are passed on."
         )
     elif any(word in text for word in ("resolve", "resolving", "connect", "timed out", "unreachable")):
         advice = (

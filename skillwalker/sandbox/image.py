@@ -81,15 +81,17 @@ def ensure_image(
     client: DockerClient,
     ref: str | None = None,
     *,
+    dockerfile: Path | None = None,
     base: str | None = None,
     ca_file: Path | None = None,
     no_cache: bool = False,
     progress: Progress = lambda message: None,
     environment: Mapping[str, str] | None = None,
 ) -> ImageInfo:
-    """The image `ref`, checked; without it ours, built if the engine does not have it.
+    """The image `ref`, or that of `dockerfile`, or ours; the latter two are built if the engine has none.
 
     Args:
+        dockerfile: A user's, on top of ours; see `build_custom_image`. With `ref` it has no say.
         base: Build on this image instead of Debian's; it must be Debian or derived from it.
         ca_file: Extra certificates for the image's trust store, PEM.
         no_cache: Build even if it is there, with today's packages.
@@ -103,6 +105,15 @@ def ensure_image(
     if ref is not None:
         return _named_image(client, ref, progress)
     inputs = read_inputs(client, base=base, ca_file=ca_file, environment=environment)
+    ours = _ensure_ours(client, inputs, environment, no_cache, progress)
+    if dockerfile is None:
+        return ours
+    return build_custom_image(client, dockerfile, ours=ours, progress=progress, environment=environment)
+
+
+def _ensure_ours(
+    client: DockerClient, inputs: Inputs, environment: Mapping[str, str], no_cache: bool, progress: Progress
+) -> ImageInfo:
     if not no_cache and (found := find_image(client, inputs.tag)):
         return found
     with build_lock(progress):
@@ -143,6 +154,7 @@ def build_custom_image(
                 arguments={"SKILLWALKER_IMAGE": ours.id},
                 environment=environment,
                 progress=progress,
+                of_user=True,
             )
     return check_image(client, tag)
 
