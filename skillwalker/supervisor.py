@@ -46,6 +46,7 @@ class Watched:
     Attributes:
         started: `time.monotonic()` of the start of its process.
         last_event: `time.monotonic()` of the last byte of output.
+        last_network: Tells `time.monotonic()` of the last byte from or to a host that the trial may reach.
         open_tools: How many tool calls have no result yet; while one is open, silence is work.
         ended_at: `time.monotonic()` of a result after which nothing more is to come; None before that.
         lingered: Set where the process was killed because it went on after that.
@@ -58,6 +59,7 @@ class Watched:
     workspace_mib: int
     started: float
     last_event: float
+    last_network: Callable[[], float] = lambda: 0.0
     open_tools: int = 0
     ended_at: float | None = None
     lingered: bool = False
@@ -95,7 +97,7 @@ class Watched:
             text = f"still running after {self.timeout_seconds:g} s"
             self.stop(Stopped(Reason.TIMEOUT, text), now)
             return
-        quiet = now - max(self.started, self.last_event, moving.last_activity)
+        quiet = now - max(self.started, self.last_event, moving.last_activity, self.last_network())
         if quiet >= STALL_SECONDS and not self.open_tools:
             self.stop(Stopped(Reason.STALLED, f"nothing moved for {quiet:.0f} s"), now)
             return

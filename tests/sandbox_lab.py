@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
+from skillwalker.sandbox.base import Connector, Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
 from skillwalker.tree import Tree
 from skillwalker.workspace import Workspace
 
@@ -79,6 +79,7 @@ class Lab(Generic[_S]):
         plugins: Sequence[tuple[str, Tree]] = (),
         scaffold: Tree | None = None,
         limits: Limits | None = None,
+        network: Connector | None = None,
     ) -> SandboxProcess:
         request = SandboxRequest(
             trial_id=trial_id or f"e.t.0123abcd.main.{next(self._numbers)}",
@@ -89,7 +90,7 @@ class Lab(Generic[_S]):
             scaffold=scaffold,
             limits=limits or Limits(memory_mib=512, pids=128),
         )
-        return self.sandbox.start(request, self.gateway)
+        return self.sandbox.start(request, self.gateway, network)
 
     def run(self, script: str, *, limit_mib: int = 50, **options: object) -> Result:
         process = self.start(script, **options)  # type: ignore[arg-type]

@@ -62,13 +62,18 @@ class ServingGateway:
 
 
 class Relayed:
-    def __init__(self, serve: Serve) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+    """With a second function there is a second port, `second`, which leads to it."""
+
+    def __init__(self, serve: Serve, serve_second: Serve | None = None) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as other:
+            self.port, self.second = (one.getsockname()[1] for one in (free, other))
         self.gateway = ServingGateway(serve)
+        ways = {self.port: self.gateway}
+        if serve_second:
+            ways[self.second] = ServingGateway(serve_second)
         self.ends: list[str] = []
-        self.stream = ProcessStream([sys.executable, *relay.command()[1:-1], str(self.port)])
-        self.link = relay.RelayLink(self.stream, self.gateway, self.ends.append)  # type: ignore[arg-type]
+        self.stream = ProcessStream([sys.executable, *relay.command(*ways)[1:]])
+        self.link = relay.RelayLink(self.stream, [*ways.values()], self.ends.append)  # type: ignore[arg-type]
 
     def __enter__(self) -> Relayed:
         self.link.start()
@@ -79,8 +84,8 @@ class Relayed:
         for pipe in (self.stream.process.stdout, self.stream.process.stderr):
             pipe.close()
 
-    def connect(self) -> socket.socket:
-        sock = socket.create_connection(("127.0.0.1", self.port))
+    def connect(self, port: int | None = None) -> socket.socket:
+        sock = socket.create_connection(("127.0.0.1", port or self.port))
         sock.settimeout(30)
         return sock
 
@@ -166,6 +171,73 @@ def test_a_connection_that_nobody_reads_holds_up_no_other_and_takes_bounded_memo
         assert relayed.ask(b"quick") == b"quick"
         time.sleep(0.5)
         assert sent < 16_000_000  # of 65 million: a window, and what the kernel's buffers take
+
+
+def test_each_port_leads_to_its_own_place() -> None:
+    def twice(sock: socket.socket) -> None:
+        while data := sock.recv(1 << 16):
+            sock.sendall(data * 2)
+
+    with (
+        Relayed(echo, twice) as relayed,
+        relayed.connect(relayed.second) as second,
+        relayed.connect() as first,
+    ):
+        for sock in (first, second):
+            sock.sendall(b"ab")
+            sock.shutdown(socket.SHUT_WR)
+        assert [read_all(sock) for sock in (first, second)] == [b"ab", b"abab"]
+
+
+def test_without_a_second_place_nothing_listens_there() -> None:
+    with Relayed(echo) as relayed, pytest.raises(ConnectionRefusedError):
+        relayed.connect(relayed.second)
+
+
+def test_a_port_whose_connections_are_used_up_takes_none_from_the_other() -> None:
+    with Relayed(echo, echo) as relayed, contextlib.ExitStack() as stack:
+        for _ in range(program.MAX_CONNECTIONS):
+            sock = stack.enter_context(relayed.connect(relayed.second))
+            sock.sendall(b"x")
+            assert sock.recv(1) == b"x"
+        with relayed.connect(relayed.second) as waiting:
+            waiting.sendall(b"y")
+            assert relayed.ask(b"model") == b"model"
+            waiting.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+            sock.close()
+            waiting.settimeout(20)
+            assert waiting.recv(1) == b"y"
+
+
+class Scripted:
+    """A relay that says what it was told to say, and keeps what it hears."""
+
+    def __init__(self, *frames: bytes) -> None:
+        self.frames, self.heard, self.over = frames, b"", threading.Event()
+
+    def send(self, data: bytes) -> None:
+        self.heard += data
+
+    def chunks(self) -> Iterator[tuple[int, bytes]]:
+        yield STDOUT, program.pack(0, program.HELLO)
+        yield from ((STDOUT, frame) for frame in self.frames)
+        self.over.wait(20)
+
+    def close(self) -> None:
+        self.over.set()
+
+
+@pytest.mark.parametrize("data", [b"\x01", b"\xff" * 100])
+def test_a_relay_that_names_no_port_of_ours_is_refused(data: bytes) -> None:
+    stream = Scripted(program.pack(7, program.OPEN, data))
+    link = relay.RelayLink(stream, [ServingGateway(echo)], lambda reason: None)  # type: ignore[arg-type]
+    link.start()
+    try:
+        wait_until(lambda: program.pack(7, program.RESET) in stream.heard)
+    finally:
+        link.close()
 
 
 def test_a_gateway_that_closes_ends_the_connection() -> None:

@@ -91,8 +91,10 @@ def test_a_byte_an_event_or_an_open_tool_call_is_no_silence():
     printing.last_event = late - 1
     working = watched(Process(), timeout=10_000)
     working.open_tools = 1
+    fetching = watched(Process(), timeout=10_000)
+    fetching.last_network = lambda: late - 1
 
-    for trial in (talking, printing, working):
+    for trial in (talking, printing, working, fetching):
         trial.look(late)
         assert trial.stopped is None
 

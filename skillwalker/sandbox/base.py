@@ -85,10 +85,10 @@ class Exit:
 
 
 class Connector(Protocol):
-    """Opens connections to the gateway that speak for one trial."""
+    """Opens connections that speak for one trial: to the gateway, or to the proxy that leads to hosts."""
 
     def connect(self) -> socket.socket:
-        """A new connected stream socket; the gateway serves HTTP/1.1 on its other end."""
+        """A new connected stream socket; HTTP/1.1 is served on its other end."""
 
 
 class SandboxProcess(Protocol):
@@ -138,8 +138,14 @@ class Sandbox(Protocol):
     def default_jobs(self, memory_mib: int) -> int:
         """max(1, min(CPUs, memory / memory_mib)) of the machine that runs the trials."""
 
-    def start(self, request: SandboxRequest, gateway: Connector) -> SandboxProcess:
+    def start(
+        self, request: SandboxRequest, gateway: Connector, network: Connector | None = None
+    ) -> SandboxProcess:
         """Starts a trial; on an error nothing of it is left.
+
+        Args:
+            network: The way to hosts that the trial may reach. A sandbox that restricts no network has no
+                use for it.
 
         Raises:
             SandboxError: it could not be started.

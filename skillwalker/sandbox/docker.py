@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,16 @@ class DockerSandbox:
 
     name = "docker"
 
-    def __init__(self, client: DockerClient, image_id: str, owner: Owner, run_id: str, program: str) -> None:
-        self._client, self._image, self._program = client, image_id, program
+    def __init__(
+        self,
+        client: DockerClient,
+        image_id: str,
+        owner: Owner,
+        run_id: str,
+        program: str,
+        passed: Mapping[str, str],
+    ) -> None:
+        self._client, self._image, self._program, self._passed = client, image_id, program, dict(passed)
         self._owner, self._run_id = owner, run_id
         labels = owner.labels(run_id)
         self._volumes = ContentVolumes(client, image_id, labels)
@@ -44,11 +53,19 @@ class DockerSandbox:
 
     @classmethod
     def open(
-        cls, client: DockerClient, image_id: str, owner: Owner, run_id: str, *, program: str = "claude"
+        cls,
+        client: DockerClient,
+        image_id: str,
+        owner: Owner,
+        run_id: str,
+        *,
+        passed: Mapping[str, str] | None = None,
+        program: str = "claude",
     ) -> DockerSandbox:
         """Removes what dead runs of this host left, too.
 
         Args:
+            passed: Variables of this process's environment that every trial gets.
             program: What is executed instead of Claude Code; for tests.
 
         Raises:
@@ -56,7 +73,7 @@ class DockerSandbox:
         """
         with engine_errors("looking for what dead runs left"):
             reap(client)
-        return cls(client, image_id, owner, run_id, program)
+        return cls(client, image_id, owner, run_id, program, passed or {})
 
     @property
     def image(self) -> str | None:
@@ -70,11 +87,13 @@ class DockerSandbox:
             info = self._client.api.info()
         return max(1, min(int(info["NCPU"]), int(info["MemTotal"]) // (memory_mib * _MIB)))
 
-    def start(self, request: SandboxRequest, gateway: Connector) -> DockerProcess:
+    def start(
+        self, request: SandboxRequest, gateway: Connector, network: Connector | None = None
+    ) -> DockerProcess:
         try:
-            return self._start(request, gateway, again=False)
+            return self._start(request, gateway, network, again=False)
         except IncompleteVolumeError:
-            return self._start(request, gateway, again=True)
+            return self._start(request, gateway, network, again=True)
 
     def close(self) -> None:
         """Waits until everything of this run is removed, but for what was kept and content volumes."""
@@ -89,7 +108,9 @@ class DockerSandbox:
                 f"the containers are kept as {KEPT}{self._run_id}-...; `skillwalker prune` removes them"
             )
 
-    def _start(self, request: SandboxRequest, gateway: Connector, *, again: bool) -> DockerProcess:
+    def _start(
+        self, request: SandboxRequest, gateway: Connector, network: Connector | None, *, again: bool
+    ) -> DockerProcess:
         with engine_errors("starting a trial's container"):
             volumes = [
                 (self._volumes.ensure(tree, name, again=again), f"/plugins/{index}")
@@ -101,11 +122,12 @@ class DockerSandbox:
             configuration = script.configuration(
                 image=self._image,
                 command=(self._program, *request.arguments),
-                given=request.environment,
+                given={**self._passed, **request.environment},
                 volumes=volumes,
                 scaffold=request.scaffold is not None,
                 limits=request.limits,
                 labels=self._owner.labels(self._run_id),
+                proxy=network is not None,
             )
             name = f"skillwalker-{self._run_id[-6:]}-{request.trial_id}-{secrets.token_hex(3)}"
             created = self._client.api.create_container_from_config(configuration, name)
@@ -117,7 +139,7 @@ class DockerSandbox:
                 self._pristine.is_untouched if request.scaffold is None else lambda container: False,
             )
             try:
-                process.start(request.line, gateway)
+                process.start(request.line, gateway, network)
             except BaseException:
                 process.close()
                 raise

@@ -62,8 +62,11 @@ class DockerProcess:
         self._fault: str | None = None
         self._closed = False
 
-    def start(self, line: bytes, gateway: Connector) -> None:
+    def start(self, line: bytes, gateway: Connector, network: Connector | None = None) -> None:
         """Returns when the relay listens and the prompt is on its way; the trial cannot run before.
+
+        Args:
+            network: Where the proxy's port leads; None: there is no such port.
 
         Raises:
             IncompleteVolumeError: upload again.
@@ -76,7 +79,7 @@ class DockerProcess:
             self._api.start(self._container)
         try:
             with engine_errors("starting the relay"):
-                self._start_relay(gateway)
+                self._start_relay(gateway, network)
         except SandboxError as error:
             raise self._early_end() or error from error
         self._await_script()
@@ -150,16 +153,17 @@ class DockerProcess:
             self._stream.close()
         self._remove(self._container, keep)
 
-    def _start_relay(self, gateway: Connector) -> None:
+    def _start_relay(self, gateway: Connector, network: Connector | None) -> None:
+        ways = {relay.PORT: gateway} | ({relay.PROXY_PORT: network} if network else {})
         execution = self._api.exec_create(
             self._container,
-            list(relay.command()),
+            list(relay.command(*ways)),
             stdin=True,
             user=f"{script.RELAY}:{script.RELAY}",
             workdir="/",
         )
         stream = EngineStream(self._api.exec_start(execution["Id"], socket=True))
-        self._relay = relay.RelayLink(stream, gateway, self._relay_ended)
+        self._relay = relay.RelayLink(stream, [*ways.values()], self._relay_ended)
         self._relay.start()
 
     def _await_script(self) -> None:

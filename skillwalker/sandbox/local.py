@@ -91,20 +91,30 @@ class LocalSandbox:
     name = "local"
     image = None
 
-    def __init__(self, program: Path, directory: Path, outer: Mapping[str, str]) -> None:
+    def __init__(
+        self, program: Path, directory: Path, outer: Mapping[str, str], passed: Mapping[str, str]
+    ) -> None:
         self.program, self._directory, self._outer = program, directory, outer
+        self._passed = dict(passed)
         self._door = Door()
         self._lock = threading.Lock()  # guards _kept
         self._kept = 0
         self.notes: list[str] = []
 
     @classmethod
-    def open(cls, program: Path, owner: Owner, outer: Mapping[str, str] | None = None) -> LocalSandbox:
+    def open(
+        cls,
+        program: Path,
+        owner: Owner,
+        outer: Mapping[str, str] | None = None,
+        passed: Mapping[str, str] | None = None,
+    ) -> LocalSandbox:
         """Removes what dead runs of this user left, too.
 
         Args:
             program: Claude Code, or what is executed instead of it.
             outer: The environment from which a little is passed on; None means this process's.
+            passed: More variables that every trial gets.
 
         Raises:
             SandboxError: no directory or no listening socket can be made.
@@ -115,7 +125,7 @@ class LocalSandbox:
         except OSError as error:
             raise SandboxError(f"making a temporary directory: {error}") from error
         try:
-            return cls(program, directory, os.environ if outer is None else outer)
+            return cls(program, directory, os.environ if outer is None else outer, passed or {})
         except OSError as error:
             remove(directory)
             raise SandboxError(f"listening on 127.0.0.1: {error}") from error
@@ -126,7 +136,9 @@ class LocalSandbox:
     def default_jobs(self, memory_mib: int) -> int:
         return max(1, min(cpus(), memory_bytes() // (memory_mib << 20)))
 
-    def start(self, request: SandboxRequest, gateway: Connector) -> LocalProcess:
+    def start(
+        self, request: SandboxRequest, gateway: Connector, network: Connector | None = None
+    ) -> LocalProcess:
         secret = self._door.admit(gateway)
 
         def end(keep: bool) -> None:
@@ -135,6 +147,7 @@ class LocalSandbox:
 
         process = LocalProcess(self._place(request.trial_id), request.limits, end)
         given = {
+            **self._passed,
             **request.environment,
             "ANTHROPIC_BASE_URL": self._door.url,
             "ANTHROPIC_API_KEY": secret,

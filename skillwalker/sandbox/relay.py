@@ -1,4 +1,4 @@
-"""The runner's end of a trial's way to the model: frames from the relay in the container to the gateway."""
+"""The runner's end of a trial's ways out: frames from the relay in the container, to gateway and hosts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import selectors
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -17,24 +17,33 @@ from skillwalker.sandbox.base import Connector
 from skillwalker.sandbox.streams import STDOUT, EngineStream
 
 PORT = 29871
-"""On 127.0.0.1 inside the container. Not one that a development server would take."""
+"""The gateway's, on 127.0.0.1 inside the container. Not one that a development server would take."""
+
+PROXY_PORT = 29872
+"""Likewise, of the proxy that leads to the hosts which a trial may reach, where there are any."""
 
 READY_SECONDS = 60.0
 
 
 @cache
-def command() -> tuple[str, ...]:
+def command(*ports: int) -> tuple[str, ...]:
     """What to execute in the container; any image with a `python3` will do."""
     text = files("skillwalker.sandbox").joinpath("relay_program.py").read_text("utf-8")
-    return ("python3", "-I", "-S", "-c", text, str(PORT))
+    return ("python3", "-I", "-S", "-c", text, *map(str, ports))
 
 
 class RelayLink:
-    """Serves one relay with two threads: one reads the stream, one moves bytes between it and the gateway."""
+    """Serves one relay with two threads: one reads the stream, one moves bytes to where they go, and back."""
 
-    def __init__(self, stream: EngineStream, gateway: Connector, on_end: Callable[[str], None]) -> None:
-        """Args: on_end: Called with the reason, from an own thread, if a relay that was ready ends."""
-        self._stream, self._gateway, self._on_end = stream, gateway, on_end
+    def __init__(
+        self, stream: EngineStream, ways: Sequence[Connector], on_end: Callable[[str], None]
+    ) -> None:
+        """
+        Args:
+            ways: Where connections to the relay's ports lead, in the order of the ports.
+            on_end: Called with the reason, from an own thread, if a relay that was ready ends.
+        """
+        self._stream, self._ways, self._on_end = stream, tuple(ways), on_end
         self._frames: deque[program.Frame] = deque()
         self._said = bytearray()  # the relay's stderr
         self._greeted, self._ended = threading.Event(), threading.Event()
@@ -123,11 +132,11 @@ class RelayLink:
     def _take(self, mux: program.Mux, number: int, kind: int, data: bytes) -> None:
         if kind != program.OPEN:
             mux.receive(number, kind, data)
-        elif len(mux.connections) >= program.MAX_CONNECTIONS:
+        elif mux.is_full(way := int.from_bytes(data, "big")):
             self._send(program.pack(number, program.RESET))
         else:
             try:
-                mux.add(number, self._gateway.connect())
+                mux.add(number, self._ways[way].connect(), way)
             except Exception:  # noqa: BLE001 -- whatever it is, the trial sees a refused connection
                 self._send(program.pack(number, program.RESET))
 

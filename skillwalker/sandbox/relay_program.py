@@ -1,12 +1,12 @@
 """Carries TCP connections as frames over one byte stream.
 
-The text of this file is also the program that runs inside a container (`python3 -I -S -c TEXT PORT`), so it
-needs nothing but Python 3.9 on Linux. It imports built-in modules only: importing `socket` would double the
-time it takes to start. It is one thread, so the trial's process limit cannot starve it.
+The text of this file is also the program that runs inside a container (`python3 -I -S -c TEXT PORT ...`), so
+it needs nothing but Python 3.9 on Linux. It imports built-in modules only: importing `socket` would double
+the time it takes to start. It is one thread, so the trial's process limit cannot starve it.
 
-A frame is a connection's number, a kind, a length and that many bytes. Each end may send no more than
-`WINDOW` bytes of a connection before the other end has passed them on, so a slow connection holds up no other
-one and memory is bounded on both ends.
+A frame is a connection's number, a kind, a length and that many bytes; OPEN has one byte, which tells the
+port by its place among the arguments. Each end may send no more than `WINDOW` bytes of a connection before
+the other end has passed them on, so a slow connection holds up no other one and memory is bounded on both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPEN, DATA, END, RESET, CREDIT, HELLO = range(6)
 HEADER = struct.Struct(">IBI")
 WINDOW = 262144
 BLOCK = 65536
-MAX_CONNECTIONS = 64
+MAX_CONNECTIONS = 64  # of each port
 
 READ, WRITE = 1, 2
 Frame = tuple[int, int, bytes]
@@ -58,8 +58,9 @@ class Frames:
 
 
 class Connection:
-    def __init__(self, number: int, sock: _socket.socket) -> None:
+    def __init__(self, number: int, sock: _socket.socket, way: int) -> None:
         self.number, self.sock = number, sock
+        self.way = way  # which port it came to, counted from 0
         self.credit = WINDOW  # bytes that may still go to the other end
         self.pending = bytearray()  # bytes from the other end, not yet written
         self.passed = 0  # bytes written since the last CREDIT
@@ -78,11 +79,11 @@ class Mux:
         self.send, self.watch = send, watch
         self.connections: dict[int, Connection] = {}
 
-    def add(self, number: int, sock: _socket.socket) -> None:
+    def add(self, number: int, sock: _socket.socket, way: int) -> None:
         sock.setblocking(False)
         if sock.family == _socket.AF_INET:
             sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
-        self.connections[number] = Connection(number, sock)
+        self.connections[number] = Connection(number, sock, way)
         self._watch(self.connections[number])
 
     def receive(self, number: int, kind: int, data: bytes) -> None:
@@ -108,6 +109,9 @@ class Mux:
             self._write(connection)
         if events & READ and self._knows(connection):
             self._read(connection)
+
+    def is_full(self, way: int) -> bool:
+        return sum(one.way == way for one in self.connections.values()) >= MAX_CONNECTIONS
 
     def close(self) -> None:
         for connection in list(self.connections.values()):
@@ -179,12 +183,9 @@ class Mux:
 class Relay:
     """The container's end: listens, and speaks frames on standard input and output until input ends."""
 
-    def __init__(self, port: int) -> None:
-        self.listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-        self.listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", port))
-        self.listener.listen(MAX_CONNECTIONS)
-        self.listener.setblocking(False)
+    def __init__(self, *ports: int) -> None:
+        self.listeners = [self.listen(port) for port in ports]
+        self.ways = {listener.fileno(): way for way, listener in enumerate(self.listeners)}
         self.poll = select.poll()
         self.watched: dict[int, int] = {}
         self.waiting: dict[int, Connection] = {}
@@ -196,10 +197,18 @@ class Relay:
             os.set_blocking(descriptor, False)
         self.change(0, READ)
 
+    def listen(self, port: int) -> _socket.socket:
+        listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(MAX_CONNECTIONS)
+        listener.setblocking(False)
+        return listener
+
     def run(self) -> None:
-        listener = self.listener.fileno()
         while True:
-            self.change(listener, READ if len(self.mux.connections) < MAX_CONNECTIONS else 0)
+            for listener, way in self.ways.items():
+                self.change(listener, 0 if self.mux.is_full(way) else READ)
             self.change(1, WRITE if self.out else 0)
             for descriptor, events in self.poll.poll():
                 if descriptor == 0:
@@ -207,8 +216,8 @@ class Relay:
                         return
                 elif descriptor == 1:
                     del self.out[: os.write(1, self.out[:BLOCK])]
-                elif descriptor == listener:
-                    self.accept()
+                elif descriptor in self.ways:
+                    self.accept(self.ways[descriptor])
                 elif descriptor in self.waiting:
                     # An error or a hang-up shows itself to whatever the connection waits for.
                     asked = self.watched[descriptor]
@@ -244,19 +253,19 @@ class Relay:
                 self.mux.receive(number, kind, content)
         return bool(data)
 
-    def accept(self) -> None:
+    def accept(self, way: int) -> None:
         try:
-            descriptor, _ = self.listener._accept()  # type: ignore[attr-defined]  # `accept` is in socket.py
+            descriptor, _ = self.listeners[way]._accept()  # type: ignore[attr-defined]  # `accept` is in socket.py
         except OSError:  # the trial has given up this connection already
             return
         self.number += 1
-        self.out += pack(self.number, OPEN)
-        self.mux.add(self.number, _socket.socket(fileno=descriptor))
+        self.out += pack(self.number, OPEN, bytes((way,)))
+        self.mux.add(self.number, _socket.socket(fileno=descriptor), way)
 
 
 if __name__ == "__main__":
     try:  # noqa: SIM105 -- contextlib is not built in
-        Relay(int(sys.argv[1])).run()
+        Relay(*map(int, sys.argv[1:])).run()
     except ConnectionError:  # standard output leads nowhere
         pass
     # At once: no frame is worth waiting for when the runner has gone.

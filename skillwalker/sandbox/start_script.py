@@ -7,7 +7,7 @@ from typing import Any
 
 from skillwalker.sandbox.base import Limits
 from skillwalker.sandbox.owner import CONTENT
-from skillwalker.sandbox.relay import PORT
+from skillwalker.sandbox.relay import PORT, PROXY_PORT
 from skillwalker.tree import COMPLETE, MTIME
 
 AGENT, RELAY = 1000, 1001
@@ -66,16 +66,26 @@ unset line scaffold count config
 exec "$@"
 """
 
+_PROXY = f"http://127.0.0.1:{PROXY_PORT}"
+_WITHOUT_PROXY = "127.0.0.1,localhost,::1"
+PROXY_VARIABLES = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _PROXY),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), _WITHOUT_PROXY),
+    "NODE_USE_ENV_PROXY": "1",  # Node.js reads the others only then, from its version 24 on
+}
+"""What tells programs in the sandbox of the proxy, where there is one."""
+
 _HOSTNAME = "sandbox"
 _MIB = 1 << 20
 
 
-def environment(given: Mapping[str, str]) -> list[str]:
+def environment(given: Mapping[str, str], *, proxy: bool = False) -> list[str]:
     """What the sandbox itself sets wins, but for zone and locale, which a trial may choose."""
     chosen = {
         "TZ": "UTC",
         "LANG": "C.UTF-8",
         **given,
+        **(PROXY_VARIABLES if proxy else {}),
         "HOME": HOME,
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
     }
@@ -91,12 +101,14 @@ def configuration(
     scaffold: bool,
     limits: Limits,
     labels: Mapping[str, str],
+    proxy: bool = False,
 ) -> dict[str, Any]:
     """The body of the engine's `POST /containers/create` for one trial.
 
     Args:
         volumes: Pairs of a content volume's name and where it is mounted.
         scaffold: Whether `SCAFFOLD` is among the mounts.
+        proxy: Whether there is a way to hosts that the trial may reach.
     """
     source = f"{SCAFFOLD}/{SCAFFOLD_NAME}" if scaffold else ""
     marks = [target for _, target in volumes]
@@ -107,7 +119,7 @@ def configuration(
         "WorkingDir": WORKSPACE,
         "Entrypoint": ["/bin/sh"],
         "Cmd": ["-c", SCRIPT, "skillwalker", str(len(marks)), *marks, source, *command],
-        "Env": environment(given),
+        "Env": environment(given, proxy=proxy),
         "OpenStdin": True,
         "StdinOnce": True,  # the runner's end of input is the container's, also when the runner dies
         "AttachStdin": True,
