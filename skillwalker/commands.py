@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skillwalker.workspace import Workspace
 
 CHECKS = "/checks"
-"""Where the command finds the files that its author gave it, read-only in effect: all of it is thrown away."""
+"""Where the command finds the files that its author gave it; it cannot write there."""
 FINAL_TEXT = f"{CHECKS}/.skillwalker/final-text.txt"
 """Where it finds the trial's final text; the variable SKILLWALKER_FINAL_TEXT names it."""
 STREAM_LIMIT = 1 << 18
@@ -42,8 +42,8 @@ class CommandResult:
 
     Attributes:
         exit_code: None where it could not be read.
-        stdout, stderr: The last `STREAM_LIMIT` bytes; what is no UTF-8 is replaced. Hostile text: the command may
-            run what the model wrote.
+        stdout, stderr: The last `STREAM_LIMIT` bytes; what is no UTF-8 is replaced. Hostile text: the command
+            may run what the model wrote.
         timed_out: Whether it was killed because its time was over.
         out_of_memory: Whether it, or a process of its own, was killed because its memory was full.
         cut: Whether one of the streams was longer than what is kept.

@@ -1,4 +1,4 @@
-"""Commands of an eval's author, each in a container of its own: confined as a trial, but without any model."""
+"""Commands of an eval's author, each in a container of its own: confined as a trial, and without a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from attrs import define
@@ -48,10 +48,12 @@ class DockerCommands:
         with engine_errors("running a command"):
             name = f"skillwalker-command-{secrets.token_hex(6)}"
             self._require_going()
-            container = self._client.api.create_container_from_config(self._configuration(request), name)["Id"]
+            container = self._client.api.create_container_from_config(self._configuration(request), name)[
+                "Id"
+            ]
             try:
-                self._put(container, script.WORKSPACE, _work_directory(request))
-                self._put(container, CHECKS, _checks(request))
+                self._put(container, script.WORKSPACE, lambda tar: _write_work_directory(request, tar))
+                self._put(container, CHECKS, lambda tar: _write_checks(request, tar))
                 with self._listed(_Run(self._client, container)) as run:
                     result = run.result(request.timeout_seconds)
                 self._require_going()
@@ -101,13 +103,19 @@ class DockerCommands:
             "StdinOnce": False,
             "AttachStdin": False,
         }
-        checks = {"Type": "volume", "Target": CHECKS, "VolumeOptions": {"NoCopy": True, "Labels": self._labels}}
+        checks = {
+            "Type": "volume",
+            "Target": CHECKS,
+            "VolumeOptions": {"NoCopy": True, "Labels": self._labels},
+        }
         configuration["HostConfig"]["Mounts"].append(checks)
         return configuration
 
-    def _put(self, container: str, target: str, files: BinaryIO) -> None:
-        with files:
-            self._client.api.put_archive(container, target, files)
+    def _put(self, container: str, target: str, write: Callable[[BinaryIO], None]) -> None:
+        with tempfile.TemporaryFile() as file:
+            write(cast("BinaryIO", file))
+            file.seek(0)
+            self._client.api.put_archive(container, target, file)
 
     def _remove(self, container: str) -> None:
         """What fails here is removed with the rest of the run."""
@@ -120,30 +128,16 @@ def _environment(given: list[str]) -> list[str]:
     return [*kept, f"SKILLWALKER_FINAL_TEXT={FINAL_TEXT}"]
 
 
-def _work_directory(request: CommandRequest) -> BinaryIO:
-    file = tempfile.TemporaryFile()
-    try:
-        repack(request.workspace.tar, cast("BinaryIO", file), owner=script.AGENT, root=script.WORKSPACE)
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return cast("BinaryIO", file)
+def _write_work_directory(request: CommandRequest, tar: BinaryIO) -> None:
+    repack(request.workspace.tar, tar, owner=script.AGENT, root=script.WORKSPACE)
 
 
-def _checks(request: CommandRequest) -> BinaryIO:
+def _write_checks(request: CommandRequest, tar: BinaryIO) -> None:
     """The author's files and, where none of them can be, the final text."""
-    file = tempfile.TemporaryFile()
-    try:
-        given = Tree.of_directory(request.files, root=request.files) if request.files else Tree.of_files({})
-        name = FINAL_TEXT.removeprefix(f"{CHECKS}/")
-        own = Tree.of_files({name: request.final_text.encode("utf-8", "replace")})
-        Tree((*given.entries, *own.entries)).write_tar(cast("BinaryIO", file))
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return cast("BinaryIO", file)
+    given = Tree.of_directory(request.files, root=request.files) if request.files else Tree.of_files({})
+    name = FINAL_TEXT.removeprefix(f"{CHECKS}/")
+    own = Tree.of_files({name: request.final_text.encode("utf-8", "replace")})
+    Tree((*given.entries, *own.entries)).write_tar(tar)
 
 
 class _Run:

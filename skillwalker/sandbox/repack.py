@@ -30,7 +30,11 @@ def repack(saved: Path, target: BinaryIO, *, owner: int, root: str) -> None:
         with (
             tarfile.open(saved, "r:", encoding="utf-8", errors="surrogateescape") as reader,
             tarfile.open(
-                fileobj=target, mode="w|", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape"
+                fileobj=target,
+                mode="w|",
+                format=tarfile.PAX_FORMAT,
+                encoding="utf-8",
+                errors="surrogateescape",
             ) as writer,
         ):
             kept: set[str] = set()
