@@ -18,16 +18,19 @@ class Limits:
     Attributes:
         memory_mib: Memory of all its processes, in MiB (2**20 bytes).
         pids: Processes and threads.
-        cpus: CPUs, fractions allowed; None means no limit.
+        cpus: CPUs, fractions allowed; None means no limit, and so does more than there are.
         file_mib: Size of any one file, in MiB.
         workspace_mib: Size of the work directory, in MiB; above it the trial is stopped.
         output_mib: Size of its standard output, in MiB; above it the trial is stopped.
         line_mib: Size of one line of it, in MiB; the longest seen of Claude Code itself had two.
     """
 
-    memory_mib: int = field(default=2048, validator=validators.ge(256))
-    pids: int = field(default=512, validator=validators.ge(64))
-    cpus: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
+    memory_mib: int = field(default=2048, validator=[validators.ge(256), validators.le(1 << 24)])
+    pids: int = field(default=512, validator=[validators.ge(64), validators.le(1 << 22)])
+    cpus: float | None = field(
+        default=None,
+        validator=[validators.optional(validators.ge(0.01)), validators.optional(validators.le(65_536.0))],
+    )
     file_mib: int = field(default=1024, validator=validators.ge(1))
     workspace_mib: int = field(default=2048, validator=validators.ge(1))
     output_mib: int = field(default=1024, validator=validators.ge(1))
