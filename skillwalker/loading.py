@@ -16,6 +16,8 @@ from skillwalker.text import has_controls, listed, near, safe
 
 EVALS = "evals"
 FILE = "tests.json"
+SCHEMA = "tests.schema.json"
+"""For editors, beside the evals that name it as `$schema`."""
 
 
 @frozen
@@ -141,7 +143,7 @@ def _holds(directory: os.DirEntry[str], name: str) -> bool:
 def _note(entry: os.DirEntry[str]) -> str | None:
     shown = f"{EVALS}/{safe(entry.name)}"
     if not entry.is_dir():
-        if entry.name.endswith((".md", ".txt")):
+        if entry.name.endswith((".md", ".txt")) or entry.name == SCHEMA:
             return None
         return f"{shown} belongs to another tool: not read"
     try:

@@ -31,6 +31,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "checking": "claude_code checks script_checks",
         "health": "health",
         "judge": "judge_client",
+        "schema": "schema",
         "testing": "testing",
         "diagnosis": "diagnosis model_diagnosis",
     },

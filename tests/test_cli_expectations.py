@@ -62,6 +62,7 @@ def test_broken_and_doubled_types_are_listed_with_the_reason(others: None) -> No
 def test_the_list_as_json(others: None) -> None:
     result = run("list", "--format", "json")
     found = json.loads(result.stdout)
+    assert found["schema"] == 1
     by_type = {row["type"]: row for row in found["expectations"]}
     assert by_type["mentions"]["distribution"] == "acme-checks"
     assert by_type["mentions"]["problem"] is None
@@ -91,6 +92,33 @@ def test_a_type_is_shown_as_json(others: None) -> None:
         "description": "",
     }
     assert {"name": "share", "required": False, "default": 1.0}.items() <= found["options"][1].items()
+
+
+def test_short_form_and_examples_are_shown(others: None) -> None:
+    lines = run("show", "says-often").stdout.splitlines()
+    assert lines[-5:] == [
+        "Short form: text or a list of text.",
+        "",
+        "Examples:",
+        '  {"says-often": "hello"}',
+        '  {"says-often": {"text": ["hello", "hi"], "times": 2}}',
+    ]
+    found = json.loads(run("show", "says-often", "--format", "json").stdout)
+    assert (found["schema"], found["shorthand"]) == (1, "text or a list of text")
+    assert found["examples"][0] == {"says-often": "hello"}
+
+
+def test_an_example_is_made_up_where_the_type_gives_none(others: None) -> None:
+    assert run("show", "mentions").stdout.endswith('\nExample:\n  {"mentions": {"words": ["text"]}}\n')
+
+
+def test_every_built_in_type_has_an_example_and_says_what_its_options_are() -> None:
+    for row in json.loads(run("list", "--format", "json").stdout)["expectations"]:
+        if row["distribution"] == "skillwalker":
+            shown = json.loads(run("show", row["type"], "--format", "json").stdout)
+            assert all(list(example) == [row["type"]] for example in shown["examples"])
+            assert shown["examples"]
+            assert all(option["description"] for option in shown["options"]), row["type"]
 
 
 def test_a_type_without_options_says_so(others: None) -> None:

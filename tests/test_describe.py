@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from attrs import Factory, field, frozen
 
-from skillwalker.expectations.describe import describe
-from skillwalker.expectations.options import REQUIRED, UNKNOWN, in_words
+from skillwalker.expectations.describe import describe, examples_of, made_up_value, shorthand_of
+from skillwalker.expectations.options import REQUIRED, UNKNOWN, in_words, structurer
 
 
 @frozen
@@ -30,6 +30,11 @@ class Full:
             and where.
         one, two: Both alike.
         camelCase: By its name in the file.
+
+    Examples:
+        {"full": {"text": "x"}}
+        {"full": {"text": "x",
+                  "one": 2}}
 
     Notes below are no attributes:
         not: an option.
@@ -70,6 +75,45 @@ def test_a_docstring_that_a_dataclass_made_up_is_none() -> None:
         ("a", "a whole number", True),
         ("b", "a list of a whole number", False),
     ]
+
+
+def test_examples_are_json_objects_of_one_key() -> None:
+    assert describe(Full).examples == ({"full": {"text": "x"}}, {"full": {"text": "x", "one": 2}})
+    assert describe(Bare).examples == ()
+    for text in ('{"a": 1, "b": 2}', "{}", "[1]", "{a: 1}", "result-contains: x"):
+        broken = type("Broken", (Bare,), {"__doc__": f"Does.\n\nExamples:\n    {text}\n"})
+        assert describe(broken).examples == ()
+        with pytest.raises(ValueError):
+            examples_of(broken)
+
+
+def test_the_short_form_is_that_of_its_option() -> None:
+    assert describe(type("Short", (Full,), {"shorthand": "camelCase"})).shorthand == "true or false"
+    assert describe(Full).shorthand is None
+
+
+def test_an_option_may_be_called_shorthand() -> None:
+    @frozen
+    class Named:
+        shorthand: str = "x"
+
+    assert shorthand_of(Named) is None
+
+
+@pytest.mark.parametrize(
+    ("cls", "value"),
+    [(Full, {"text": "text"}), (Bare, {"a": 1}), (Inner, {"line": 1})],
+)
+def test_a_value_can_be_made_up(cls: type, value: Any) -> None:
+    assert made_up_value(cls, structurer(cls)) == value
+
+
+def test_no_value_is_made_up_that_the_type_refuses() -> None:
+    @frozen
+    class Even:
+        number: int = field(validator=lambda _, __, value: [][value % 2])
+
+    assert made_up_value(Even, structurer(Even)) is None
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def test_two_distributions_with_one_type_are_both_named(installed: Any) -> None:
     with pytest.raises(DuplicateTypeError) as caught:
         registry.load("max-turns")
     assert "acme-checks 1.2 and rival-checks 9.0" in str(caught.value)
+    assert "keep one: `pip uninstall acme-checks` or `pip uninstall rival-checks`" in str(caught.value)
     assert caught.value.exit_code == 4
     assert problems(bind(registry, "max-turns", {"turns": 1}))[0].startswith("tests[0].expect[0].max-turns: ")
     assert bind(registry, "mentions", "x").expectation is not None
@@ -139,12 +140,13 @@ def test_two_distributions_with_one_type_are_both_named(installed: Any) -> None:
 def test_a_type_that_nobody_installed_names_what_is_there(installed: Any) -> None:
     registry = installed("good")
     with pytest.raises(
-        UnknownTypeError, match=r"max-turn .*did you mean max-turns.*faulty-hooks, max-turns, mentions"
+        UnknownTypeError,
+        match=r"max-turn .*did you mean max-turns.*faulty-hooks, max-turns, mentions, says-often",
     ):
         registry.load("max-turn")
     assert problems(bind(registry, "nope", 1)) == [
         "tests[0].expect[0].nope: no installed package has the expectation type nope; "
-        "installed: faulty-hooks, max-turns, mentions"
+        "installed: faulty-hooks, max-turns, mentions, says-often"
     ]
 
 
@@ -158,12 +160,33 @@ def test_a_missing_type_tells_of_damaged_files_that_may_have_it(installed: Any) 
     [
         ("raises", "RuntimeError: no database here"),
         ("exits", "SystemExit: wrong platform"),
-        ("nowhere", "ModuleNotFoundError: No module named 'broken_nowhere'"),
+        (
+            "nowhere",
+            "ModuleNotFoundError: No module named 'broken_nowhere'; install broken-checks again; if that does"
+            " not help, tell its author",
+        ),
+        (
+            "needs-more",
+            "No module named 'broken_absent'; install broken-checks again, so that what it needs"
+            " (broken_absent) comes with it",
+        ),
+        (
+            "needs-newer",
+            "cannot import name 'Panel' from 'skillwalker.expectations'",
+        ),
+        ("needs-newer", "; it needs another version of skillwalker: upgrade skillwalker and broken-checks"),
         ("no-attribute", "AttributeError: module 'broken_checks' has no attribute 'Absent'"),
         ("function", "is no class but <function function"),
         ("plain-class", "it must be an attrs class or a dataclass"),
-        ("no-check", "it has no method `check`"),
-        ("newer", "is made for version 2 of the interface, this is version 1; upgrade skillwalker"),
+        ("no-check", "it has no method `check`; upgrade or uninstall broken-checks, or tell its author"),
+        (
+            "newer",
+            "is made for version 2 of the interface, this is version 1; upgrade skillwalker, or install an"
+            " older broken-checks",
+        ),
+        ("older", "is made for version 0 of the interface, this is version 1; upgrade broken-checks"),
+        ("no-such-shorthand", 'ValueError: its shorthand "txt" is none of its options: text'),
+        ("object-shorthand", 'ValueError: its shorthand "where" may be an object, as the long form is'),
         ("unclear", "NameError: name 'NotImported' is not defined"),
         ("unreadable", "Couldn't parse entry point spec: 'broken checks, somewhere'"),
         ("percent", "Couldn't parse entry point spec: '100%'"),
@@ -188,6 +211,48 @@ def test_what_a_package_prints_at_import_stays_off_standard_output(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "prints while it is imported" in captured.err
+
+
+def test_what_a_package_prints_in_its_hooks_stays_off_standard_output(
+    installed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bind(installed("good"), "says-often", {"text": "x"}).expectation is not None
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "looking for x\n")
+
+
+def test_the_program_itself_is_not_to_be_uninstalled_for_a_doubled_type(installed: Any) -> None:
+    own = Registry.scan().candidates["result-contains"]
+    rival = installed("duplicate").candidates["result-contains"]
+    (problem,) = problems(bind(Registry({"result-contains": (*own, *rival)}), "result-contains", "x"))
+    assert problem.endswith(
+        " both have the expectation type result-contains; keep one: `pip uninstall rival-checks`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("x", []),
+        (["x", "y"], []),
+        ({"text": "x", "times": 2}, []),
+        (5, ["{0}: expected text or a list of text, or an object with EITHER, got 5"]),
+        ([1], ["{0}: expected text or a list of text, or an object with EITHER, got [1]"]),
+        ("", ["{0}: its length must be at least 1, not 0"]),
+        ({"text": 5}, ["{0}.text: expected text or a list of text, got 5"]),
+        ({"times": 5}, ["{0}: missing option text"]),
+    ],
+)
+def test_a_value_that_is_no_object_stands_for_the_option_of_the_short_form(
+    installed: Any, value: Any, expected: list[str]
+) -> None:
+    bound = bind(installed("good"), "says-often", value)
+    place = "tests[0].expect[0].says-often"
+    wanted = [text.format(place).replace("EITHER", "the options text, times") for text in expected]
+    assert [str(problem) for problem in bound.problems] == wanted
+    if not expected:
+        text = value["text"] if isinstance(value, dict) else value
+        assert bound.expectation.text == text  # type: ignore[union-attr]
 
 
 def test_an_interrupt_during_an_import_is_no_broken_package(

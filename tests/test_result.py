@@ -78,12 +78,12 @@ def test_messages_are_safe_to_print(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("", "{0}.text: must not be empty: every text contains the empty text"),
+        ("", "{0}: must not be empty: every text contains the empty text"),
         ({"text": ""}, "{0}.text: must not be empty: every text contains the empty text"),
         ({"text": 5}, "{0}.text: expected text, got 5"),
-        (5, "{0}: expected a text, or an object with the option text, got 5"),
-        (None, "{0}: expected a text, or an object with the option text, got null"),
-        (["x"], '{0}: expected a text, or an object with the option text, got ["x"]'),
+        (5, "{0}: expected text, or an object with the option text, got 5"),
+        (None, "{0}: expected text, or an object with the option text, got null"),
+        (["x"], '{0}: expected text, or an object with the option text, got ["x"]'),
         ({"txt": "x", "text": "x"}, '{0}: unknown option "txt" (did you mean text?); there are: text'),
     ],
 )

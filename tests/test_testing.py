@@ -9,8 +9,8 @@ import pytest
 from skillwalker.errors import JudgeError
 from skillwalker.judging import answer_schema
 from skillwalker.names import Names
-from skillwalker.outcomes import Reason
-from skillwalker.testing import FakeJudge, TranscriptBuilder, trial
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.testing import FakeJudge, TranscriptBuilder, judge, trial
 from skillwalker.transcript import AgentUse, SkillUse, Transcript
 
 SCHEMA = answer_schema(["c1", "c2"])
@@ -121,6 +121,40 @@ def test_the_judge_answers_in_turn_and_remembers_what_it_was_asked() -> None:
     with pytest.raises(AssertionError, match="more often than there are answers"):
         ask()
     assert [request.prompt for request in judge.requests] == ["p"] * 4
+
+
+def test_the_judge_can_go_on_answering() -> None:
+    judge = FakeJudge([[False, False]], otherwise=True)
+    answers = [judge.ask(model="opus", system="", prompt="", schema=SCHEMA).data for _ in range(3)]
+    assert [[each["passed"] for each in answer["criteria"]] for answer in answers] == [
+        [False, False],
+        [True, True],
+        [True, True],
+    ]
+    own = FakeJudge(otherwise={"score": 1})
+    assert own.ask(model="opus", system="", prompt="", schema={"type": "object"}).data == {"score": 1}
+
+
+def test_usage_and_turns_are_read_as_they_were_built(tmp_path: Path) -> None:
+    builder = TranscriptBuilder().init().turns(3)
+    builder.result(cache_read_tokens=7, cache_creation_tokens=8, duration_ms=99)
+    transcript = read(tmp_path, builder)
+    assert transcript.turns == 3
+    assert transcript.usage is not None
+    assert transcript.usage.cache_read_input_tokens == 7
+    assert transcript.usage.cache_creation_input_tokens == 8
+    assert transcript.result is not None
+    assert transcript.result.duration_ms == 99
+
+
+def test_a_type_judges_a_trial_as_tests_json_would_have_it(tmp_path: Path) -> None:
+    on = trial(tmp_path, TranscriptBuilder().init().text("# Report").result(), eval_files={"schemas/a": "x"})
+    assert judge("result-contains", "# Report", on).outcome is Outcome.PASSED
+    assert (on.eval.directory / "schemas" / "a").read_text() == "x"
+    with pytest.raises(AssertionError, match="expected text, or an object with the option text, got 5"):
+        judge("result-contains", 5, on)
+    with pytest.raises(AssertionError, match="no installed package has the expectation type nobody-has-this"):
+        judge("nobody-has-this", 5, on)
 
 
 def test_the_judge_notices_an_answer_for_another_rubric() -> None:

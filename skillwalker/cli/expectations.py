@@ -1,9 +1,11 @@
-"""`skillwalker expectations`: which types there are, and what one of them takes."""
+"""`skillwalker expectations`: which types there are, what one of them takes, and a package for a new one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ from skillwalker.cli.options import Format
 
 if TYPE_CHECKING:
     from skillwalker.expectations.describe import Description, Option
-    from skillwalker.expectations.registry import Registry
+    from skillwalker.expectations.registry import LoadedType, Registry
 
 app = typer.Typer(help="The expectation types that are installed.", invoke_without_command=True)
 
@@ -34,7 +36,7 @@ def list_(format: _Format = Format.CONSOLE) -> None:
     registry = Registry.scan()
     rows = list(_rows(registry))
     if format is Format.JSON:
-        typer.echo(json.dumps({"expectations": rows, "problems": list(registry.problems)}))
+        typer.echo(json.dumps({"schema": 1, "expectations": rows, "problems": list(registry.problems)}))
         return
     width = max((len(row["type"]) for row in rows), default=0)
     origins = [_origin(row) for row in rows]
@@ -56,26 +58,49 @@ def show(
     """Show what a type does and which options it takes."""
     from skillwalker.expectations.describe import describe
     from skillwalker.expectations.registry import Registry
+    from skillwalker.text import safe
 
     loaded = Registry.scan().loaded(type)
     candidate, description = loaded.candidate, describe(loaded.cls)
+    examples = list(description.examples) or _made_up(type, loaded)
     if format is Format.JSON:
         typer.echo(
             json.dumps(
                 {
+                    "schema": 1,
                     "type": type,
                     "distribution": candidate.distribution,
                     "version": candidate.version,
                     "summary": description.summary,
                     "description": description.text,
                     "options": [_option(option) for option in description.options],
+                    "shorthand": description.shorthand,
+                    "examples": examples,
                 },
                 default=repr,
             )
         )
         return
     typer.echo(f"{type}  ({candidate.origin})")
-    typer.echo("\n".join(_page(description)))
+    typer.echo(safe("\n".join(_page(description, examples)), lines=True))
+
+
+@app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The key in tests.json, such as max-lines.")],
+    into: Annotated[
+        Path, typer.Option("--into", metavar="DIR", help="Where the package's directory is made.")
+    ] = Path(),
+) -> None:
+    """Write a package for an expectation type of your own: class, entry point, test, README."""
+    from skillwalker.expectations.new import write_package
+    from skillwalker.expectations.registry import Registry
+
+    made = write_package(name, into, Registry.scan())
+    typer.echo(f"{made.directory}/")
+    for file in made.files:
+        typer.echo(f"  {file}")
+    typer.echo(f"next: pip install -e {shlex.quote(str(made.directory))}, then edit {made.module}")
 
 
 def _rows(registry: Registry) -> Iterator[dict[str, Any]]:
@@ -103,7 +128,14 @@ def _origin(row: dict[str, Any]) -> str:
     return " ".join(part for part in (row["distribution"], row["version"]) if part)
 
 
-def _page(description: Description) -> Iterator[str]:
+def _made_up(type: str, loaded: LoadedType) -> list[Mapping[str, Any]]:
+    from skillwalker.expectations.describe import made_up_value
+
+    value = made_up_value(loaded.cls, loaded.structure)
+    return [] if value is None else [{type: value}]
+
+
+def _page(description: Description, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield ""
     yield description.summary or "(it has no description)"
     if description.text:
@@ -114,6 +146,12 @@ def _page(description: Description) -> Iterator[str]:
         yield f"  {option.name:{width}}  {option.type}, {_default(option)}"
         if option.description:
             yield f"  {'':{width}}  {option.description}"
+    if description.shorthand:
+        yield from ("", f"Short form: {description.shorthand}.")
+    if examples:
+        yield from ("", "Examples:" if len(examples) > 1 else "Example:")
+    for example in examples:
+        yield f"  {json.dumps(example, ensure_ascii=False)}"
 
 
 def _option(option: Option) -> dict[str, Any]:

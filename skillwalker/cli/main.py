@@ -25,6 +25,7 @@ from skillwalker.cli import (
     rejudge,
     report,
     run,
+    schema,
     show,
     validate,
 )
@@ -84,6 +85,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report.report,
     "compare": compare.compare,
     "rejudge": rejudge.rejudge,
+    "schema": schema.schema,
     "doctor": doctor.doctor,
     "prune": prune.prune,
 }

@@ -10,22 +10,27 @@ A type is a frozen attrs class (or dataclass) whose fields are its options in `t
         def check(self, trial: Trial) -> Verdict: ...
 
 and one entry point in the group `skillwalker.expectations`. The first line of its docstring describes it in
-lists. An option that has another name in `tests.json` has that one as its field's `alias` (attrs). Two hooks
-are optional:
+lists, its section `Attributes:` the options, and its section `Examples:` holds entries of `expect`, a JSON
+object each. An option that has another name in `tests.json` has that one as its field's `alias` (attrs).
 
-    @classmethod
-    def expand(cls, value: Any, test: Test) -> Any:
-        Sees the raw JSON value and the test before the options are structured and returns the options as a
-        JSON object: the place for a shorthand. Raises ValueError where the value cannot be understood.
+Class attributes are optional (annotated as `ClassVar`, since they are no options):
 
-    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
-        Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
-
-Two class attributes are optional too (annotated as `ClassVar`, since they are no options):
-
+    shorthand = "turns"      the option that a value stands for which is no JSON object: `{"max-turns": 3}`
     interface_version = 1    the version of this interface that the type is written for
     uses_judge = True        it asks the judge model, so that a run can get ready for that
     check_seconds = 90.0     how long `check` may take, where a minute is not enough; may be a property
+
+Hooks are optional too:
+
+    @classmethod
+    def expand(cls, value: Any, test: Test) -> Any:
+        Sees the raw JSON value and the test before the options are structured, and returns what the options
+        are read from: for short forms that need more than `shorthand`. Raises ValueError where the value
+        cannot be understood. With `shorthand` beside it, editors are told that a short form is of that
+        option's type; without, that anything goes.
+
+    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
+        Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
 """
 
 from __future__ import annotations

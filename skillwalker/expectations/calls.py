@@ -9,7 +9,7 @@ description did lead the model to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from attrs import field, frozen
 
@@ -224,12 +224,18 @@ def _two_parts(_: Any, attribute: Any, value: str) -> None:
 class SkillCall:
     """The skill was called, or was not.
 
-    Short form, about the skill of the test's `skillFile`: `{"skill-call": true}`.
+    The short form, true or false, is about the skill of the test's `skillFile`.
 
     Attributes:
         skill: `plugin:skill`.
         expected: true if it should be called, false if it should not.
+
+    Examples:
+        {"skill-call": true}
+        {"skill-call": {"skill": "acme:code-review", "expected": false}}
     """
+
+    shorthand: ClassVar[str] = "expected"
 
     skill: str = field(validator=_two_parts)
     expected: bool
@@ -251,12 +257,18 @@ class SkillCall:
 class AgentCall:
     """The agent was started, or was not; whether it also finished does not matter.
 
-    Short form, about the agent of the test's `agentFile`: `{"agent-call": true}`.
+    The short form, true or false, is about the agent of the test's `agentFile`.
 
     Attributes:
         agent: `plugin:agent`.
         expected: true if it should be started, false if it should not.
+
+    Examples:
+        {"agent-call": true}
+        {"agent-call": {"agent": "acme:gap-analyzer", "expected": false}}
     """
+
+    shorthand: ClassVar[str] = "expected"
 
     agent: str = field(validator=_two_parts)
     expected: bool

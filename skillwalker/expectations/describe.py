@@ -1,17 +1,31 @@
-"""What a type says of itself: its description, its options, their defaults."""
+"""What a type says of itself: its description, its options, their defaults, its short form and examples."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import textwrap
 import typing
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
 
-from skillwalker.expectations.options import REQUIRED, fields_of, in_words
+from skillwalker.expectations.options import (
+    REQUIRED,
+    OptionsError,
+    fields_of,
+    in_words,
+    is_array,
+    is_choice,
+    is_class_of_options,
+    is_union,
+)
 
-_ENTRY = re.compile(r"(?P<indent> +)(?P<name>\w+(?:, \w+)*): (?P<text>.*)")
+_SECTION = re.compile(r"^(Attributes|Examples?):$", re.MULTILINE)
+_ENTRY = re.compile(r"(?P<name>\w+(?:, \w+)*): (?P<text>.*)")
+_SAMPLES: Mapping[Any, Any] = {str: "text", bool: True, int: 1, float: 1, type(None): None, Any: "any value"}
 
 
 @frozen
@@ -41,16 +55,22 @@ class Description:
     Attributes:
         summary: One line.
         text: The other paragraphs.
+        shorthand: What a value may be that is no object, in words; None where there is no such form, or only
+            the type's own code knows it.
+        examples: Entries of `expect`, from the section `Examples:`.
     """
 
     summary: str
     text: str
     options: tuple[Option, ...]
+    shorthand: str | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
 
 
 def describe(cls: type[Any]) -> Description:
     """From the docstring and the fields, in the order of the fields."""
-    paragraphs, attributes = _parts(_docstring(cls))
+    paragraphs, sections = _parts(_docstring(cls))
+    attributes = _entries(sections.get("Attributes", ""))
     hints = typing.get_type_hints(cls)
     options = tuple(
         Option(
@@ -62,7 +82,64 @@ def describe(cls: type[Any]) -> Description:
         for field, name, default in fields_of(cls)
     )
     summary, _, text = paragraphs.partition("\n\n")
-    return Description(" ".join(summary.split()), text.strip(), options)
+    short = shorthand_of(cls)
+    kind = next((option.type for option in options if option.name == short), None)
+    try:
+        examples = examples_of(cls)
+    except ValueError:
+        examples = ()
+    return Description(" ".join(summary.split()), text.strip(), options, kind, examples)
+
+
+def shorthand_of(cls: type[Any]) -> str | None:
+    """The option that a value stands for which is no object."""
+    if any(field == "shorthand" for field, _, _ in fields_of(cls)):
+        return None  # an option of that name, or its default
+    found = getattr(cls, "shorthand", None)
+    return found if found is None or isinstance(found, str) else str(found)
+
+
+def examples_of(cls: type[Any]) -> tuple[Mapping[str, Any], ...]:
+    """The JSON objects in the docstring's section `Examples:`.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    _, sections = _parts(_docstring(cls))
+    text = sections.get("Examples", sections.get("Example", "")).strip()
+    found: list[Mapping[str, Any]] = []
+    while text:
+        value, end = json.JSONDecoder().raw_decode(text)
+        if not isinstance(value, dict) or len(value) != 1:
+            raise ValueError(f"an example must be an object with the type as its only key: {text[:end]}")
+        found.append(value)
+        text = text[end:].lstrip(" \t\n,")
+    return tuple(found)
+
+
+def made_up_value(cls: type[Any], structure: Callable[[Any, str], Any]) -> Any:
+    """A value for a type without examples: its required options; None where its own rules refuse that."""
+    value = _sample(cls)
+    try:
+        structure(value, "")
+    except OptionsError:
+        return None
+    return value
+
+
+def _sample(hint: Any) -> Any:
+    if hint in _SAMPLES:
+        return _SAMPLES[hint]
+    arguments = typing.get_args(hint)
+    if is_choice(hint) or is_union(hint):
+        return arguments[0] if is_choice(hint) else _sample(arguments[0])
+    if is_array(hint):
+        return [_sample(arguments[0])] if arguments else []
+    if is_class_of_options(hint):
+        hints = typing.get_type_hints(hint)
+        needed = [(field, name) for field, name, default in fields_of(hint) if default is REQUIRED]
+        return {name: _sample(hints.get(field, Any)) for field, name in needed}
+    return {}
 
 
 def _docstring(cls: type[Any]) -> str:
@@ -72,18 +149,28 @@ def _docstring(cls: type[Any]) -> str:
 
 
 def _parts(doc: str) -> tuple[str, dict[str, str]]:
-    """The paragraphs, and the entries of the section `Attributes:`."""
-    paragraphs, _, section = doc.partition("\nAttributes:\n")
+    """The paragraphs, and the text of each known section."""
+    paragraphs, *rest = _SECTION.split(doc)
+    return paragraphs.strip(), {
+        name: _indented(text) for name, text in zip(rest[::2], rest[1::2], strict=True)
+    }
+
+
+def _indented(text: str) -> str:
+    """The lines of a section, without their common indentation."""
+    lines = text.strip("\n").splitlines()
+    end = next((at for at, line in enumerate(lines) if line.strip() and line[0] != " "), len(lines))
+    return textwrap.dedent("\n".join(lines[:end]))
+
+
+def _entries(section: str) -> dict[str, str]:
+    """name -> text of a section `Attributes:`."""
     entries: dict[str, str] = {}
     names: list[str] = []
-    depth = 0
     for line in section.splitlines():
-        entry = _ENTRY.fullmatch(line)
-        if entry and (not names or len(entry["indent"]) <= depth):
-            names, depth = entry["name"].split(", "), len(entry["indent"])
+        if entry := _ENTRY.fullmatch(line):
+            names = entry["name"].split(", ")
             entries.update(dict.fromkeys(names, entry["text"].strip()))
         elif line.startswith(" ") and names:
             entries.update({name: f"{entries[name]} {line.strip()}" for name in names})
-        elif line.strip():
-            break
-    return paragraphs, entries
+    return entries

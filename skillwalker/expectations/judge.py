@@ -53,6 +53,9 @@ class LlmJudge:
         rubricFile: The rubric's file name.
         model: The judge: `opus`, `sonnet`, `haiku` or a full `claude-...` name; `--judge-model` replaces it.
         threshold: The share of criteria that must pass, 0 to 1.
+
+    Examples:
+        {"llm-judge": {"rubricFile": "quality.md", "threshold": 0.8}}
     """
 
     uses_judge: ClassVar[bool] = True

@@ -40,6 +40,8 @@ UNKNOWN: Any = Ellipsis
 _COMPARED = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
 _BOUND = re.compile(r"must be (?P<how>[<>]=?) (?P<bound>\S+): (?P<value>.+)")
 """What the validators of attrs say of a number."""
+_LENGTH = re.compile(r"Length of '(?P<field>\w+)' must be (?P<how>[<>]=) (?P<bound>\d+): (?P<value>\d+)")
+"""And of a text or a list."""
 
 _FACTORY: type[Any] = attrs.Factory  # type: ignore[assignment]  # its stub calls the class a function
 _WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null"}
@@ -53,26 +55,68 @@ class OptionsError(ValueError):
         self.problems = problems
 
 
-def structurer(cls: type[Any]) -> Callable[[Any, str], Any]:
+def structurer(cls: type[Any], shorthand: str | None = None) -> Callable[[Any, str], Any]:
     """Prepares what makes an instance of `cls` (attrs class or dataclass) from a JSON value and its path.
 
     The function returned raises OptionsError.
 
+    Args:
+        shorthand: The option that a value stands for which is no object.
+
     Raises:
         Exception: the fields' annotations cannot be resolved or are of a kind that JSON cannot give.
+        ValueError: `shorthand` is no option, or one that is itself an object.
     """
-    hook = _converter().get_structure_hook(cls)
+    converter = _converter()
+    hook = converter.get_structure_hook(cls)
+    short = _short_form(cls, shorthand, converter) if shorthand is not None else None
 
     def structure(value: Any, path: str) -> Any:
+        inside = path
         try:
+            if short is not None and type(value) is not dict:
+                value, inside = {shorthand: short(value)}, join(path, str(shorthand))
             return hook(value, cls)
         except Exception as error:  # validators are the type's own code
-            found = _problems(error, path, cls)
+            found = (
+                (path if place == inside else place, text) for place, text in _problems(error, path, cls)
+            )
             raise OptionsError(
                 tuple(Problem(safe(text, 500), path=place) for place, text in found)
             ) from error
 
     return structure
+
+
+def _short_form(cls: type[Any], option: str, converter: Converter) -> Callable[[Any], Any]:
+    """Checks a value that stands for one option, and returns it as it is."""
+    hints = typing.get_type_hints(cls)
+    fields = {name: field for field, name, _ in fields_of(cls)}
+    if option not in fields:
+        raise ValueError(
+            f"its shorthand {shown(option)} is none of its options: {', '.join(fields) or 'none'}"
+        )
+    hint = hints.get(fields[option], Any)
+    if _may_be_object(hint):
+        raise ValueError(f"its shorthand {shown(option)} may be an object, as the long form is")
+    hook = converter.get_structure_hook(hint)
+    options = f"the option{'s' if len(fields) > 1 else ''} {', '.join(fields)}"
+    words = f"{in_words(hint)}, or an object with {options}"
+
+    def check(value: Any) -> Any:
+        try:
+            hook(value, hint)
+        except Exception:  # noqa: BLE001 (a class's own validators)
+            raise TypeError(f"expected {words}, got {shown(value)}") from None
+        return value
+
+    return check
+
+
+def _may_be_object(hint: Any) -> bool:
+    if is_union(hint):
+        return any(map(_may_be_object, typing.get_args(hint)))
+    return hint is Any or is_mapping(hint) or is_class_of_options(hint)
 
 
 def fields_of(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
@@ -103,32 +147,32 @@ def in_words(hint: Any) -> str:
     if hint in _WORDS:
         return _WORDS[hint]
     arguments = typing.get_args(hint)
-    if _is_choice(hint):
+    if is_choice(hint):
         return "one of " + ", ".join(map(shown, arguments))
-    if _is_union(hint):
+    if is_union(hint):
         return " or ".join(in_words(argument) for argument in arguments)
-    if _is_array(hint):
+    if is_array(hint):
         return "a list" + (f" of {in_words(arguments[0])}" if arguments else "")
     if is_mapping(hint):
         return "an object"
-    if _is_class_of_options(hint):
+    if is_class_of_options(hint):
         return "an object with " + ", ".join(name for _, name, _ in fields_of(hint))
     return "any value" if hint is Any else getattr(hint, "__name__", str(hint))
 
 
-def _is_class_of_options(cls: Any) -> bool:
+def is_class_of_options(cls: Any) -> bool:
     return isinstance(cls, type) and (attrs.has(cls) or dataclasses.is_dataclass(cls))
 
 
-def _is_array(cls: Any) -> bool:
+def is_array(cls: Any) -> bool:
     return cls is not str and is_sequence(cls)
 
 
-def _is_choice(cls: Any) -> bool:
+def is_choice(cls: Any) -> bool:
     return typing.get_origin(cls) is typing.Literal
 
 
-def _is_union(cls: Any) -> bool:
+def is_union(cls: Any) -> bool:
     return typing.get_origin(cls) in (typing.Union, types.UnionType)
 
 
@@ -138,11 +182,11 @@ def _converter() -> Converter:
     for cls in (str, bool, int):
         converter.register_structure_hook(cls, _exactly(cls))
     converter.register_structure_hook(float, _number)
-    converter.register_structure_hook_factory(_is_array, _array)
+    converter.register_structure_hook_factory(is_array, _array)
     converter.register_structure_hook_factory(is_mapping, _mapping)
-    converter.register_structure_hook_factory(_is_choice, _choice)
-    converter.register_structure_hook_factory(_is_union, _union)
-    converter.register_structure_hook_factory(_is_class_of_options, _object)
+    converter.register_structure_hook_factory(is_choice, _choice)
+    converter.register_structure_hook_factory(is_union, _union)
+    converter.register_structure_hook_factory(is_class_of_options, _object)
     return converter
 
 
@@ -258,6 +302,9 @@ def _problems(error: BaseException, path: str, cls: type[Any] | None) -> Iterato
 
 def _placed_by_validator(message: str, path: str, cls: type[Any] | None) -> tuple[str, str] | None:
     """The field that an attrs validator names at the beginning of its message."""
+    if length := _LENGTH.fullmatch(message):
+        wanted = f"its length must be {_COMPARED[length['how']]} {length['bound']}, not {length['value']}"
+        message = f"'{length['field']}' {wanted}"
     for field, name, _ in fields_of(cls) if cls else ():
         if message.startswith(f"'{field}' "):
             text = message.removeprefix(f"'{field}' ")

@@ -21,6 +21,7 @@ from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, ExpectationSpec, Test
 from skillwalker.expectations.base import INTERFACE_VERSION
 from skillwalker.expectations.bound import Bound, in_words, judge_trial
+from skillwalker.expectations.describe import shorthand_of
 from skillwalker.expectations.discovery import Candidate, scan
 from skillwalker.expectations.options import OptionsError, structurer
 from skillwalker.text import did_you_mean, listed, safe
@@ -32,8 +33,11 @@ __all__ = [
     "LoadedType",
     "Registry",
     "UnknownTypeError",
+    "instance_of",
     "judge_trial",
 ]
+
+_OWN = "skillwalker"
 
 
 class UnknownTypeError(ConfigurationError):
@@ -107,7 +111,8 @@ class Registry:
         """Never raises for what the eval or the type's package holds."""
         try:
             loaded = self.loaded(spec.type)
-            return _bind(loaded, spec, evaluation, test)
+            with _quiet():
+                return _bind(loaded, spec, evaluation, test)
         except BrokenTypeError as error:
             return Bound(spec, broken=str(error))
         except ConfigurationError as error:
@@ -127,66 +132,97 @@ class Registry:
                     ]
                 )
             case several:
-                claims = " and ".join(sorted(candidate.origin for candidate in several))
-                raise DuplicateTypeError([f"{claims} both have the expectation type {name}; uninstall one"])
+                raise DuplicateTypeError([_doubled(name, several)])
 
 
 def _load(candidate: Candidate) -> LoadedType:
     try:
         cls = _import(candidate)
     except (Exception, SystemExit) as error:
-        raise _broken(candidate, f"{candidate.reference} cannot be imported: {in_words(error)}") from error
+        cause = f"{candidate.reference} cannot be imported: {in_words(error)}"
+        raise _broken(candidate, cause, _import_remedy(candidate, error)) from error
     if (fault := _fault(cls)) is not None:
-        raise _broken(candidate, f"{candidate.reference} {fault}")
+        cause, remedy = fault
+        raise _broken(candidate, f"{candidate.reference} {cause}", remedy.format(candidate.distribution))
     try:
-        return LoadedType(candidate, cls, structurer(cls))
+        return LoadedType(candidate, cls, structurer(cls, shorthand_of(cls)))
     except Exception as error:
-        raise _broken(
-            candidate, f"the options of {candidate.reference} are unclear: {in_words(error)}"
-        ) from error
+        cause = f"the options of {candidate.reference} are unclear: {in_words(error)}"
+        raise _broken(candidate, cause) from error
 
 
 def _import(candidate: Candidate) -> Any:
     entry = entrypoints.EntryPoint.from_string(candidate.reference, candidate.name)
-    # What a package prints while it is imported must not end up in a report on standard output.
-    with contextlib.redirect_stdout(sys.stderr):
+    with _quiet():
         # A package that was installed while this process runs is not yet in the import system's caches.
         importlib.invalidate_caches()
         return entry.load()
 
 
-def _fault(cls: Any) -> str | None:
-    """Why this is no expectation type; None if it is one."""
+def _quiet() -> contextlib.AbstractContextManager[Any]:
+    """What a package prints must not end up in a report on standard output."""
+    return contextlib.redirect_stdout(sys.stderr)
+
+
+def _import_remedy(candidate: Candidate, error: BaseException) -> str:
+    """Empty where only the package's author can tell."""
+    if not isinstance(error, ImportError) or not error.name:
+        return ""
+    if error.name.partition(".")[0] == _OWN:
+        return f"it needs another version of {_OWN}: upgrade {_OWN} and {candidate.distribution}"
+    module = candidate.reference.partition(":")[0]
+    if f"{module}.".startswith(f"{error.name}."):
+        return f"install {candidate.distribution} again; if that does not help, tell its author"
+    return f"install {candidate.distribution} again, so that what it needs ({error.name}) comes with it"
+
+
+def _fault(cls: Any) -> tuple[str, str] | None:
+    """Why this is no expectation type and what to do; None if it is one."""
     if not isinstance(cls, type):
-        return f"is no class but {safe(repr(cls), 60)}"
-    if not (attrs.has(cls) or dataclasses.is_dataclass(cls)):
-        return "is no expectation type: it must be an attrs class or a dataclass"
-    if not callable(getattr(cls, "check", None)):
-        return "is no expectation type: it has no method `check`"
+        return f"is no class but {safe(repr(cls), 60)}", ""
     version = getattr(cls, "interface_version", INTERFACE_VERSION)
     if version != INTERFACE_VERSION:
-        remedy = (
-            "upgrade skillwalker"
-            if isinstance(version, int) and version > INTERFACE_VERSION
-            else "upgrade it"
-        )
+        newer = isinstance(version, int) and version > INTERFACE_VERSION
         return (
-            f"is made for version {version!r} of the interface, this is version {INTERFACE_VERSION}; {remedy}"
+            f"is made for version {safe(repr(version), 40)} of the interface, this is version "
+            f"{INTERFACE_VERSION}",
+            f"upgrade {_OWN}, or install an older {{}}" if newer else "upgrade {}",
         )
+    if not (attrs.has(cls) or dataclasses.is_dataclass(cls)):
+        return "is no expectation type: it must be an attrs class or a dataclass", ""
+    if not callable(getattr(cls, "check", None)):
+        return "is no expectation type: it has no method `check`", ""
     return None
 
 
-def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Test) -> Bound:
+def _doubled(name: str, candidates: Sequence[Candidate]) -> str:
+    claims = " and ".join(sorted(candidate.origin for candidate in candidates))
+    others = sorted({each.distribution for each in candidates if each.distribution != _OWN})
+    remedy = " or ".join(f"`pip uninstall {distribution}`" for distribution in others)
+    return f"{claims} both have the expectation type {safe(name, 80)}; keep one: {remedy}"
+
+
+def instance_of(loaded: LoadedType, spec: ExpectationSpec, test: Test) -> Any:
+    """The type with the options that `spec` gives it.
+
+    Raises:
+        OptionsError: they do not fit.
+        BrokenTypeError: its hook `expand` breaks.
+    """
     value = spec.value
     if expand := getattr(loaded.cls, "expand", None):
         try:
             value = expand(value, test)
         except ValueError as error:
-            return Bound(spec, problems=(Problem(safe(str(error), 500), path=spec.path),))
+            raise OptionsError((Problem(safe(str(error), 500), path=spec.path),)) from error
         except (Exception, SystemExit) as error:
             raise _broken(loaded.candidate, f"`expand` failed: {in_words(error)}") from error
+    return loaded.structure(value, spec.path)
+
+
+def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Test) -> Bound:
     try:
-        expectation = loaded.structure(value, spec.path)
+        expectation = instance_of(loaded, spec, test)
     except OptionsError as error:
         return Bound(spec, problems=error.problems)
     missing = _missing(loaded, expectation, evaluation, test)
@@ -206,7 +242,10 @@ def _missing(loaded: LoadedType, expectation: Any, evaluation: Eval, test: Test)
         raise _broken(loaded.candidate, f"`requires` failed: {in_words(error)}") from error
 
 
-def _broken(candidate: Candidate, cause: str) -> BrokenTypeError:
+def _broken(candidate: Candidate, cause: str, remedy: str = "") -> BrokenTypeError:
+    """Without a remedy of its own it is for the package's author to repair."""
+    name, origin = safe(candidate.name, 80), safe(candidate.origin, 120)
+    remedy = remedy or f"upgrade or uninstall {candidate.distribution}, or tell its author"
     return BrokenTypeError(
-        [f"the expectation type {candidate.name} of {candidate.origin} cannot be used: {safe(cause, 500)}"]
+        [f"the expectation type {name} of {origin} cannot be used: {safe(cause, 500)}; {safe(remedy, 300)}"]
     )

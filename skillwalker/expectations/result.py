@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
-from skillwalker.evals import Test
 from skillwalker.expectations.base import Trial, Verdict
-from skillwalker.expectations.options import shown
 from skillwalker.text import safe
 
 _AROUND = 60
@@ -22,27 +20,22 @@ def _not_empty(_: Any, attribute: Any, value: str) -> None:
         raise ValueError(f"'{attribute.name}' must not be empty: every text contains the empty text")
 
 
-def _as_text(value: Any) -> Any:
-    """The shorthand: a plain text stands for the option `text`."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text, or an object with the option text, got {shown(value)}")
-    return {"text": value}
-
-
 @frozen
 class ResultContains:
     """The final text contains `text`, exactly as written.
 
-    Short form: `{"result-contains": "# Code Review:"}`. An empty or missing final text fails.
+    An empty or missing final text fails.
+
+    Attributes:
+        text: What to look for; capitals and spaces count.
+
+    Examples:
+        {"result-contains": "# Code Review:"}
     """
 
-    text: str = field(validator=_not_empty)
+    shorthand: ClassVar[str] = "text"
 
-    @classmethod
-    def expand(cls, value: Any, test: Test) -> Any:
-        return _as_text(value)
+    text: str = field(validator=_not_empty)
 
     def check(self, trial: Trial) -> Verdict:
         return _verdict(trial, self.text, expected=True)
@@ -52,15 +45,18 @@ class ResultContains:
 class ResultDoesNotContain:
     """The final text does not contain `text`.
 
-    Short form: `{"result-does-not-contain": "ERROR"}`. An empty or missing final text fails too: nothing was
-    said that could be free of it.
+    An empty or missing final text fails too: nothing was said that could be free of it.
+
+    Attributes:
+        text: What to look for; capitals and spaces count.
+
+    Examples:
+        {"result-does-not-contain": "ERROR"}
     """
 
-    text: str = field(validator=_not_empty)
+    shorthand: ClassVar[str] = "text"
 
-    @classmethod
-    def expand(cls, value: Any, test: Test) -> Any:
-        return _as_text(value)
+    text: str = field(validator=_not_empty)
 
     def check(self, trial: Trial) -> Verdict:
         return _verdict(trial, self.text, expected=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import frozen
@@ -26,6 +27,31 @@ class NoCheck:
 @frozen
 class Newer:
     interface_version: ClassVar[int] = 2
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class Older:
+    interface_version: ClassVar[int] = 0
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class NoSuchShorthand:
+    shorthand: ClassVar[str] = "txt"
+
+    text: str
+
+    def check(self, trial: Trial) -> Verdict: ...
+
+
+@frozen
+class ObjectShorthand:
+    shorthand: ClassVar[str] = "where"
+
+    where: str | Mapping[str, str]
 
     def check(self, trial: Trial) -> Verdict: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from attrs import field, frozen, validators
 
@@ -76,3 +76,30 @@ class FaultyHooks:
 
     def check(self, trial: Trial) -> Verdict:
         return Verdict.of(True, "")
+
+
+@frozen
+class SaysOften:
+    """The final text holds `text` often enough.
+
+    Attributes:
+        text: What to look for.
+        times: How often it must be there.
+
+    Examples:
+        {"says-often": "hello"}
+        {"says-often": {"text": ["hello", "hi"],
+                        "times": 2}}
+    """
+
+    shorthand: ClassVar[str] = "text"
+
+    text: str | list[str] = field(validator=validators.min_len(1))
+    times: int = field(default=1, validator=validators.ge(1))
+
+    def requires(self, eval: Eval, test: Test) -> Iterable[str]:
+        print("looking for", self.text)
+        return ()
+
+    def check(self, trial: Trial) -> Verdict:
+        return Verdict.of(trial.final_text.count(str(self.text)) >= self.times, "looked for it")

@@ -1,34 +1,13 @@
-"""For tests of expectation types: transcripts, trials and a judge, without Docker, Claude Code or a key.
-
-    def test_few_turns_pass(tmp_path):
-        events = TranscriptBuilder().init().skill("acme:tidy").text("Tidied.").result()
-        verdict = MaxTurns(turns=3).check(trial(tmp_path, events))
-        assert verdict.outcome is Outcome.PASSED
-
-Events are written as Claude Code 2.1.332 writes them, and read by the same code as a real trial's.
-"""
+"""The events of a trial, as Claude Code 2.1.332 writes them."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import Factory, define, field, frozen
-
-from skillwalker.evals import Eval, Test, TestType
-from skillwalker.expectations.base import Health, JudgeAnswer, Services, Trial
-from skillwalker.judging import asked_ids, output_config
-from skillwalker.models import model_id
-from skillwalker.names import Names
-from skillwalker.outcomes import Reason
-from skillwalker.transcript import Transcript
-from skillwalker.tree import Tree
-from skillwalker.workspace import Workspace
-
-__all__ = ["FakeJudge", "JudgeRequest", "TranscriptBuilder", "trial"]
+from attrs import define, field
 
 _MODEL = "claude-sonnet-5-5"
 
@@ -75,6 +54,12 @@ class TranscriptBuilder:
         if parent is None:
             self._last_text = text
         return self._assistant({"type": "text", "text": text}, parent)
+
+    def turns(self, number: int) -> TranscriptBuilder:
+        """So many more answers of the model."""
+        for count in range(1, number + 1):
+            self.text(f"Step {count}.")
+        return self
 
     def tool(
         self,
@@ -160,22 +145,39 @@ class TranscriptBuilder:
         cost_usd: float | None = None,
         input_tokens: int = 10,
         output_tokens: int = 5,
+        cache_read_tokens: int = 0,
+        cache_creation_tokens: int = 0,
+        duration_ms: int = 1000,
     ) -> TranscriptBuilder:
         """The end of the session.
 
         Args:
             text: The final text; that of the last answer if left out.
             error: What went wrong; the result is then an error.
+            cost_usd: None where it is not known, as in a rehearsal.
         """
-        usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
-        models = {_MODEL: {"inputTokens": input_tokens, "outputTokens": output_tokens, "costUSD": cost_usd}}
+        usage = {
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "cache_read_input_tokens": cache_read_tokens,
+            "cache_creation_input_tokens": cache_creation_tokens,
+        }
+        models = {
+            _MODEL: {
+                "inputTokens": input_tokens,
+                "outputTokens": output_tokens,
+                "cacheReadInputTokens": cache_read_tokens,
+                "cacheCreationInputTokens": cache_creation_tokens,
+                "costUSD": cost_usd,
+            }
+        }
         event: dict[str, Any] = {
             "type": "result",
             "subtype": "success",
             "is_error": error is not None,
             "result": error if error is not None else text if text is not None else self._last_text,
             "num_turns": sum(event["type"] == "assistant" for event in self.events),
-            "duration_ms": 1000,
+            "duration_ms": duration_ms,
             "terminal_reason": "completed" if error is None else "api_error",
             "usage": usage,
             "modelUsage": models,
@@ -230,100 +232,3 @@ class TranscriptBuilder:
     def _user(self, block: Mapping[str, Any], parent: str | None, **more: Any) -> TranscriptBuilder:
         message = {"role": "user", "content": [block]}
         return self.event({"type": "user", "message": message, "parent_tool_use_id": parent, **more})
-
-
-@frozen
-class JudgeRequest:
-    """What a judge was asked."""
-
-    model: str
-    system: str
-    prompt: str
-    schema: Mapping[str, Any]
-
-
-@define
-class FakeJudge:
-    """Gives prepared answers, one for each question, and remembers the questions.
-
-    An answer is a JSON object, an exception to raise, or a list of booleans: whether each criterion passed.
-    When there is none left, it fails the test that asked.
-    """
-
-    answers: deque[Mapping[str, Any] | Sequence[bool] | Exception] = field(
-        converter=deque, default=Factory(deque)
-    )
-    requests: list[JudgeRequest] = field(factory=list, init=False)
-
-    def ask(self, *, model: str, system: str, prompt: str, schema: Mapping[str, Any]) -> JudgeAnswer:
-        self.requests.append(JudgeRequest(model, system, prompt, schema))
-        assert self.answers, "the judge was asked more often than there are answers"
-        answer = self.answers.popleft()
-        if isinstance(answer, Exception):
-            raise answer
-        if not isinstance(answer, Mapping):
-            ids = asked_ids({"output_config": output_config(schema)}) or ()
-            graded = zip(ids, answer, strict=True)
-            answer = {
-                "criteria": [{"id": id_, "reasoning": "As seen.", "passed": passed} for id_, passed in graded]
-            }
-        return JudgeAnswer(answer, model_id(model), input_tokens=100, output_tokens=10)
-
-
-def trial(
-    directory: Path,
-    events: TranscriptBuilder,
-    *,
-    reason: Reason | None = None,
-    prompt: str = "Do the task.",
-    type: TestType = TestType.SKILL_PROMPT,
-    skill_file: str | None = None,
-    agent_file: str | None = None,
-    names: Names | None = None,
-    scaffold: Mapping[str, str | bytes] | None = None,
-    files: Mapping[str, str | bytes] | None = None,
-    rubrics: Mapping[str, str] | None = None,
-    judge: FakeJudge | None = None,
-    judge_model: str | None = None,
-) -> Trial:
-    """A trial as an expectation's `check` gets it; what it needs on disk is written below `directory`.
-
-    Args:
-        reason: Makes the trial unhealthy.
-        scaffold: What the work directory held at the start, path to content.
-        files: What it holds at the end; as at the start if left out.
-        rubrics: The files in the eval's `rubrics/`.
-    """
-    home = directory / "evals" / "example"
-    (home / "rubrics").mkdir(parents=True, exist_ok=True)
-    for name, content in (rubrics or {}).items():
-        (home / "rubrics" / name).write_text(content, "utf-8")
-    test = Test(
-        name="example",
-        type=type,
-        prompt_file=home / "prompts" / "example.md",
-        prompt=prompt,
-        expect=(),
-        path="tests[0]",
-        skill_file=skill_file,
-        agent_file=agent_file,
-    )
-    start = _tree(scaffold or {}) if scaffold is not None else None
-    end = _tree(files) if files is not None else start or _tree({})
-    with (directory / "workspace.tar").open("wb") as tar:
-        end.write_tar(tar)
-    names = names or Names()
-    return Trial(
-        eval=Eval("example", directory, home, (), (test,)),
-        test=test,
-        transcript=Transcript.read(events.write(directory / "events.jsonl"), names, prompt),
-        health=Health(reason, f"for the test: {reason}" if reason else ""),
-        services=Services(judge, judge_model),
-        names=names,
-        workspace=Workspace(directory / "workspace.tar", start),
-    )
-
-
-def _tree(files: Mapping[str, str | bytes]) -> Tree:
-    contents: Iterable[tuple[str, str | bytes]] = files.items()
-    return Tree.of_files({path: data.encode() if isinstance(data, str) else data for path, data in contents})

@@ -1,0 +1,23 @@
+"""`skillwalker schema`."""
+
+from __future__ import annotations
+
+import typer
+
+
+def schema() -> None:
+    """Print a JSON Schema of tests.json for editors, from the installed expectation types.
+
+    Write it beside the evals (`skillwalker schema > evals/tests.schema.json`) and name it in each tests.json:
+    "$schema": "../tests.schema.json".
+    """
+    import json
+
+    from skillwalker.expectations.registry import Registry
+    from skillwalker.schema import schema_of_tests
+    from skillwalker.text import safe
+
+    made = schema_of_tests(Registry.scan())
+    for note in made.notes:
+        typer.echo(f"note: {safe(note)}", err=True)
+    typer.echo(json.dumps(made.document, indent=2, ensure_ascii=False))

@@ -1,0 +1,3 @@
+"""Needs a package that is not there."""
+
+import broken_absent  # noqa: F401
