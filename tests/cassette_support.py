@@ -20,6 +20,7 @@ from skillwalker.redaction import Redactor
 TRIAL = "garden.greets.01234567.main.1"
 THEN = datetime(2026, 11, 30, 14, 23, 4, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, 9, 11, 59, tzinfo=UTC)
+LONG = "It has a long description. " * 20
 USAGE = {"input_tokens": 900, "output_tokens": 40}
 
 

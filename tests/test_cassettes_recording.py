@@ -8,7 +8,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from cassette_support import LATER, TRIAL, Upstream, answer, bash, linked, recording, result, text
+from cassette_support import LATER, LONG, TRIAL, Upstream, answer, bash, linked, recording, result, text
 from gateway_support import connected, events_of, main_request, post, request, user
 
 from skillwalker.gateway.cassettes.files import read
@@ -18,8 +18,11 @@ from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
 from skillwalker.gateway.server import Caller, Gateway
 
 HEADERS = {"user-agent": "claude-cli/2.1.332 (external, cli)", "authorization": "Bearer upstream-secret-1234"}
-GO = request(user("go"), metadata={"user_id": "who-i-am"}, stream=False)
-MORE = request(user("go"), {"role": "assistant", "content": [bash("ls -l")]}, result("-rw Nov 30 14:23 a"))
+TOOLS = [{"name": name, "description": LONG} for name in ("Agent", "Skill")]
+GO = request(user("go"), tools=TOOLS, metadata={"user_id": "who-i-am"}, stream=False)
+MORE = request(
+    user("go"), {"role": "assistant", "content": [bash("ls -l")]}, result("-rw Nov 30 14:23 a"), tools=TOOLS
+)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -54,7 +57,7 @@ def test_a_cassette_holds_each_part_once_and_each_answer_whole(tmp_path: Path) -
     parts = [line["part"] for line in found if "part" in line]
     assert len(parts) == len(set(parts)) == 3  # messages
     shared = sorted((tmp_path / "new" / "parts").iterdir())
-    assert [json.loads(one.read_text())["name"] for one in shared] == ["Skill", "Agent"]
+    assert {json.loads(one.read_text())["name"] for one in shared} == {"Agent", "Skill"}
     first, second = (line for line in found if "answer" in line)
     assert first["turn"] == "main 1"
     assert first["answer"]["message"]["content"] == [bash("ls -l")]
@@ -234,7 +237,7 @@ def test_shared_parts_go_with_the_last_cassette_that_names_them(tmp_path: Path) 
     def parts() -> int:
         return sum(1 for _ in (tmp_path / "parts").iterdir())
 
-    odd = {**GO, "tools": [{"name": "Odd", "input_schema": {"type": "object"}}]}
+    odd = {**GO, "tools": [{"name": "Odd", "description": LONG}]}
     record(tmp_path, answer(text("x")), bodies=(odd,))
     (tmp_path / "parts" / "README").touch()
     with linked(recording(tmp_path, answer(text("x"))), "other") as link:

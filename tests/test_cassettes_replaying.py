@@ -225,3 +225,12 @@ def test_a_judge_has_a_cassette_of_its_own(tmp_path: Path) -> None:
         with gateway.open(Caller(TRIAL, "judge")) as link:
             assert content(link, later) == [text("passed")]
             assert "the judge's turn 2" in miss(link, GO)
+
+
+def test_what_a_tool_is_given_keeps_its_order(tmp_path: Path) -> None:
+    given = {"zeta": 1, "alpha": {"y": 1, "b": 2}}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Odd", "input": given}
+    record(tmp_path, (GO, answer(call)))
+
+    with linked(replaying(tmp_path)) as link:
+        assert json.dumps(content(link, GO)) == json.dumps([call])

@@ -91,8 +91,9 @@ def message_events(
     """The events of a whole answer; a tool_use block without an `id` gets one made from the message's."""
     blocks = []
     for index, block in enumerate(content):
-        made = {"id": f"toolu_{id.removeprefix('msg_')}{index:02d}"} if block["type"] == "tool_use" else {}
-        blocks.append({**made, **block})
+        nameless = block["type"] == "tool_use" and "id" not in block
+        made = {"id": f"toolu_{id.removeprefix('msg_')}{index:02d}"} if nameless else {}
+        blocks.append({**block, **made})
     message = {"type": "message", "role": "assistant", "id": id, "model": model, "content": blocks}
     return events_of({**message, "stop_reason": stop_reason, "stop_sequence": None, "usage": usage})
 

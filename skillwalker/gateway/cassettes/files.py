@@ -15,10 +15,13 @@ from typing import Any
 
 from skillwalker.gateway.cassettes.atomic import replace
 from skillwalker.gateway.cassettes.cassette import Answer, Cassette, CassetteError, Recorded, cassette_file
-from skillwalker.gateway.cassettes.normalise import Normal, Part, strings
+from skillwalker.gateway.cassettes.normalise import Normal, Part, canonical, strings
 from skillwalker.gateway.cassettes.shared import SharedParts
 
 FORMAT = 1
+
+SHARED_BYTES = 500
+"""A smaller part is no bigger than what it takes to share it."""
 
 
 def write(path: Path, cassette: Cassette, shared: SharedParts) -> None:
@@ -60,12 +63,12 @@ def said(directory: Path, trial_id: str) -> tuple[str, ...]:
 def _lines(cassette: Cassette, shared: SharedParts) -> Iterator[Mapping[str, Any]]:
     header = {
         "cassette": FORMAT,
-        "claude_code": cassette.claude_code,
-        "exchanges": len(cassette.exchanges),
-        "models": sorted({one.request.model for one in cassette.exchanges}),
+        "trial": cassette.trial_id,
         "purpose": cassette.purpose,
         "skillwalker": cassette.skillwalker,
-        "trial": cassette.trial_id,
+        "claude_code": cassette.claude_code,
+        "models": sorted({one.request.model for one in cassette.exchanges}),
+        "exchanges": len(cassette.exchanges),
     }
     yield {**header, "cut": True} if cassette.cut else header
     written: set[str] = set()
@@ -80,7 +83,7 @@ def _lines(cassette: Cassette, shared: SharedParts) -> Iterator[Mapping[str, Any
             else:
                 yield {"part": name, "value": part.value}
         request = _request(one.request, base, cassette.exchanges)
-        yield {"answer": _answer_line(one.answer), "request": request, "turn": one.turn}
+        yield {"turn": one.turn, "request": request, "answer": _answer_line(one.answer)}
 
 
 def _base(earlier: Sequence[Recorded], request: Normal) -> int | None:
@@ -105,7 +108,8 @@ def _name(kind: str, part: Part) -> str:
 
 def _is_shared(part: Part) -> bool:
     """Tools and blocks of the system prompt have no role; messages of role `system` hold the listings."""
-    return not isinstance(part.value, dict) or part.value.get("role", "system") == "system"
+    common = isinstance(part.value, dict) and part.value.get("role", "system") == "system"
+    return common and len(canonical(part.value)) >= SHARED_BYTES
 
 
 def _request(request: Normal, base: int | None, exchanges: Sequence[Recorded]) -> dict[str, Any]:
@@ -127,11 +131,14 @@ def _answer_line(answer: Answer) -> dict[str, Any]:
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
-    """Readable beyond ASCII; only a lone surrogate, which no UTF-8 can hold, makes a line of escapes."""
+    """Readable beyond ASCII; only a lone surrogate, which no UTF-8 can hold, makes a line of escapes.
+
+    Keys stay in their order, which is the model's own in what it gives to tools.
+    """
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8") + b"\n"
+        return json.dumps(value, ensure_ascii=False).encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(value, sort_keys=True).encode("ascii") + b"\n"
+        return json.dumps(value).encode("ascii") + b"\n"
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def normalise(
         system=tuple(Part.of(walk.value(_free(block), "told")) for block in blocks),
         tools=tuple(Part.of(_free(tool)) for tool in _list(request.get("tools"))),
         messages=tuple(Part.of(walk.message(message)) for message in _list(request.get("messages"))),
-        options=Part.of({key: request[key] for key in request.keys() - _PARTS - _DROPPED}),
+        options=Part.of({key: request[key] for key in sorted(request.keys() - _PARTS - _DROPPED)}),
     )
     return normal, walk.names
 

@@ -37,7 +37,7 @@ class SharedParts:
         if name not in self._read:
             path = self._path(name)
             if not path.exists():
-                text = json.dumps(part.value, sort_keys=True, indent=1)
+                text = json.dumps(part.value, indent=1)
                 replace(path, text.encode("ascii") + b"\n")
             self._read[name] = part
 
