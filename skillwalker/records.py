@@ -11,12 +11,12 @@ from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
+from skillwalker.spend_records import read_spend, spend_object
 from skillwalker.store import RunDirectory
+from skillwalker.stored import NONE, get
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
 SCHEMA = 1
-NONE = type(None)
-_MOST = 2**53  # beyond it JSON's readers disagree
 
 
 def run_object(run: RunResult) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def run_object(run: RunResult) -> dict[str, Any]:
             "tests": len(run.tests),
             **{str(outcome): run.count(outcome) for outcome in Outcome},
             "cost_usd": run.cost_usd,
+            "judge_cost_usd": run.judge_cost_usd,
             "duration_ms": run.duration_ms,
         },
         "tests": [test_object(test) for test in run.tests],
@@ -74,6 +75,7 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
         "healthy": trial.healthy,
         "duration_ms": trial.duration_ms,
         "cost_usd": trial.cost_usd,
+        "judge_cost_usd": trial.judge_cost_usd,
         "turns": trial.turns,
         "usage": {
             "input_tokens": usage.input_tokens,
@@ -97,6 +99,7 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
             }
             for use in trial.agents
         ],
+        "spent": [spend_object(one) for one in trial.spent],
         "notes": list(trial.notes),
     }
 
@@ -157,35 +160,35 @@ def load_run(run: RunDirectory) -> RunResult:
     try:
         judged: dict[str, dict[int, Judged]] = {}
         for line in run.verdicts():
-            judged.setdefault(_get(line, "trial", str), {})[_get(line, "position", int)] = _judged(line)
+            judged.setdefault(get(line, "trial", str), {})[get(line, "position", int)] = _judged(line)
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         for data in run.trials():
-            verdicts = judged.get(_get(data, "id", str), {})
+            verdicts = judged.get(get(data, "id", str), {})
             found = _trial(data, tuple(verdicts[position] for position in sorted(verdicts)))
-            trials.setdefault((_get(data, "eval", str), _get(data, "test", str)), []).append(found)
+            trials.setdefault((get(data, "eval", str), get(data, "test", str)), []).append(found)
         tests = tuple(
             TestResult(
-                eval=_get(data, "eval", str),
-                name=_get(data, "name", str),
-                type=_get(data, "type", str),
-                model=_get(data, "model", str),
-                planned=_get(data, "planned", int, at_least=1),
-                need=_get(data, "need", int),
+                eval=get(data, "eval", str),
+                name=get(data, "name", str),
+                type=get(data, "type", str),
+                model=get(data, "model", str),
+                planned=get(data, "planned", int, at_least=1),
+                need=get(data, "need", int),
                 trials=tuple(sorted(trials.get((data["eval"], data["name"]), ()), key=lambda one: one.index)),
-                scripted=_get({"scripted": None, **data}, "scripted", bool, NONE),
+                scripted=get({"scripted": None, **data}, "scripted", bool, NONE),
             )
-            for data in _get(manifest, "tests", list)
+            for data in get(manifest, "tests", list)
         )
         return RunResult(
-            run_id=_get(manifest, "run_id", str),
-            sandbox=_get(manifest, "sandbox", str),
-            model_source=_get(manifest, "model_source", str),
+            run_id=get(manifest, "run_id", str),
+            sandbox=get(manifest, "sandbox", str),
+            model_source=get(manifest, "model_source", str),
             tests=tests,
-            duration_ms=_get({"duration_ms": None, **manifest}, "duration_ms", int, NONE),
-            claude_code_version=_get(manifest, "claude_code_version", str, NONE),
-            image=_get(manifest, "image", str, NONE),
-            allow_unmeasured=_get(_get(manifest, "options", dict), "allow_unmeasured", int),
-            interrupted=_get({"interrupted": None, **manifest}, "interrupted", bool, NONE),
+            duration_ms=get({"duration_ms": None, **manifest}, "duration_ms", int, NONE),
+            claude_code_version=get(manifest, "claude_code_version", str, NONE),
+            image=get(manifest, "image", str, NONE),
+            allow_unmeasured=get(get(manifest, "options", dict), "allow_unmeasured", int),
+            interrupted=get({"interrupted": None, **manifest}, "interrupted", bool, NONE),
         )
     except KeyError as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error} is missing"]) from error
@@ -195,57 +198,59 @@ def load_run(run: RunDirectory) -> RunResult:
 
 def _judged(line: dict[str, Any]) -> Judged:
     details = tuple(
-        Detail(_get(part, "name", str), Outcome(_get(part, "outcome", str)), _get(part, "message", str))
-        for part in _get(line, "details", list)
+        Detail(get(part, "name", str), Outcome(get(part, "outcome", str)), get(part, "message", str))
+        for part in get(line, "details", list)
     )
-    verdict = Verdict(Outcome(_get(line, "outcome", str)), _get(line, "message", str), details)
-    return Judged(_get(line, "position", int), _get(line, "type", str), verdict)
+    verdict = Verdict(Outcome(get(line, "outcome", str)), get(line, "message", str), details)
+    return Judged(get(line, "position", int), get(line, "type", str), verdict)
 
 
 def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:
-    identity, reason = _get(data, "id", str), _get(data, "reason", str, NONE)
+    identity, reason = get(data, "id", str), get(data, "reason", str, NONE)
     if identity in ("", ".", "..") or "/" in identity or "\0" in identity:  # it names a directory
         raise ValueError(f"{identity!r} is no trial's id")
     return TrialResult(
         id=identity,
-        index=_get(data, "index", int),
+        index=get(data, "index", int),
         outcome=_outcome(data, judged),
-        arm=_get(data, "arm", str),
+        arm=get(data, "arm", str),
         reason=Reason(reason) if reason else None,
-        message=_get(data, "message", str),
-        healthy=_get(data, "healthy", bool),
-        duration_ms=_get(data, "duration_ms", int, NONE),
-        cost_usd=_get(data, "cost_usd", int, float, NONE),
-        turns=_get(data, "turns", int, NONE),
-        usage=_usage(_get(data, "usage", dict, NONE)),
+        message=get(data, "message", str),
+        healthy=get(data, "healthy", bool),
+        duration_ms=get(data, "duration_ms", int, NONE),
+        cost_usd=get(data, "cost_usd", int, float, NONE),
+        judge_cost_usd=get({"judge_cost_usd": None, **data}, "judge_cost_usd", int, float, NONE),
+        turns=get(data, "turns", int, NONE),
+        usage=_usage(get(data, "usage", dict, NONE)),
         skills=tuple(
             SkillUse(
-                _get(use, "name", str),
-                _get(use, "calls", int),
-                _get(use, "loaded", bool, NONE),
+                get(use, "name", str),
+                get(use, "calls", int),
+                get(use, "loaded", bool, NONE),
                 errors=_texts(use, "errors"),
             )
-            for use in _get(data, "skills", list)
+            for use in get(data, "skills", list)
         ),
         agents=tuple(
             AgentUse(
-                _get(use, "name", str),
-                _get(use, "calls", int),
-                _get(use, "started", bool, NONE),
-                _get(use, "completed", bool, NONE),
+                get(use, "name", str),
+                get(use, "calls", int),
+                get(use, "started", bool, NONE),
+                get(use, "completed", bool, NONE),
                 _texts(use, "errors"),
             )
-            for use in _get(data, "agents", list)
+            for use in get(data, "agents", list)
         ),
         judged=judged,
         notes=_texts(data, "notes"),
+        spent=tuple(read_spend(one) for one in get({"spent": [], **data}, "spent", list)),
     )
 
 
 def _outcome(data: dict[str, Any], judged: tuple[Judged, ...]) -> Outcome:
     """As it was told, unless verdicts on which it rests are missing."""
-    told = Outcome(_get(data, "outcome", str))
-    if len(judged) < _get(data, "verdicts", int):
+    told = Outcome(get(data, "outcome", str))
+    if len(judged) < get(data, "verdicts", int):
         return Outcome.FAILED if told is Outcome.FAILED and _has_failed(judged) else Outcome.UNMEASURED
     return told
 
@@ -257,24 +262,8 @@ def _has_failed(judged: tuple[Judged, ...]) -> bool:
 def _usage(data: dict[str, Any] | None) -> Usage | None:
     if data is None:
         return None
-    return Usage(*(_get(data, field.name, int, NONE) for field in fields(Usage)))
+    return Usage(*(get(data, field.name, int, NONE) for field in fields(Usage)))
 
 
 def _texts(data: Any, key: str) -> tuple[str, ...]:
-    return tuple(_get({key: text}, key, str) for text in _get(data, key, list))
-
-
-def _get(data: Any, key: str, *kinds: type, at_least: int | None = None) -> Any:
-    """`data[key]`, which is of one of these types and no number beyond all sense.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is not; a stored run may come from elsewhere.
-    """
-    value = data[key]
-    if type(value) not in kinds:
-        raise TypeError(f"{key} is of type {type(value).__name__}")
-    if isinstance(value, int | float) and not -_MOST <= value <= _MOST:  # nor is NaN
-        raise ValueError(f"{key} is out of range")
-    if at_least is not None and value < at_least:
-        raise ValueError(f"{key} is less than {at_least}")
-    return value
+    return tuple(get({key: text}, key, str) for text in get(data, key, list))

@@ -8,6 +8,7 @@ from math import ceil, floor
 from attrs import frozen
 
 from skillwalker.expectations.base import Verdict
+from skillwalker.gateway.spending import Spend
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
@@ -34,9 +35,12 @@ class TrialResult:
         message: What is behind the reason, in words.
         healthy: Whether it ran to its end, so that it may say *no*.
         duration_ms: From the container's start to its end; None where it did not start.
-        cost_usd: As Claude Code counts it; None for rehearsed and replayed trials.
+        cost_usd: Its answers at the prices of the run, without its judges; None where it is not known, and
+            for rehearsed and replayed trials.
+        judge_cost_usd: Likewise of its judges; 0 where none was asked.
         turns: Main-thread answers of the model.
         notes: What a reader should know beside the verdicts.
+        spent: Its answers and its judges', by conversation and model.
     """
 
     id: str
@@ -48,12 +52,14 @@ class TrialResult:
     healthy: bool = True
     duration_ms: int | None = None
     cost_usd: float | None = None
+    judge_cost_usd: float | None = None
     turns: int | None = None
     usage: Usage | None = None
     skills: tuple[SkillUse, ...] = ()
     agents: tuple[AgentUse, ...] = ()
     judged: tuple[Judged, ...] = ()
     notes: tuple[str, ...] = ()
+    spent: tuple[Spend, ...] = ()
 
 
 @frozen
@@ -124,16 +130,24 @@ class RunResult:
 
     @property
     def cost_usd(self) -> float | None:
-        """Sum over all trials; None where any trial's cost is unknown."""
-        costs = [trial.cost_usd for test in self.tests for trial in test.trials]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if known and len(known) == len(costs) else None
+        """Sum over all trials, without judges; None where any trial's cost is unknown."""
+        return _sum([trial.cost_usd for test in self.tests for trial in test.trials])
+
+    @property
+    def judge_cost_usd(self) -> float | None:
+        """Sum over the judges of all trials; None where any is unknown."""
+        return _sum([trial.judge_cost_usd for test in self.tests for trial in test.trials])
 
     @property
     def exit_code(self) -> int:
         if self.interrupted:
             return 2
         return {Outcome.FAILED: 1, Outcome.UNMEASURED: 6, Outcome.PASSED: 0}[self.outcome]
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def trials_needed(planned: int, pass_rate: float | None) -> int:

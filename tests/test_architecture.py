@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 # within a group any order without a cycle will do. A package stands for all that is in it.
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
-    {"files": "packaged folders keywords jsonscan jsonfile redaction tree workspace credentials commands"},
+    {"files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree workspace credentials commands tokens prices"},
     {
         "evals": "evals fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
@@ -28,24 +28,41 @@ LAYERS: tuple[dict[str, str], ...] = (
     },
     {"expectations": "expectations", "gateway": "gateway", "sandbox": "sandbox"},
     {
-        "checking": "claude_code checks script_checks",
+        "checking": "claude_code claude_judge checks script_checks",
         "health": "health",
         "judge": "judge_client",
         "schema": "schema",
         "testing": "testing",
+        "configuration": "configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },
-    {"results": "results store records jobs plan verdicts"},
-    {"running": "request resume opening supervisor worker runner session rejudge", "reports": "reports"},
+    {"results": "results store stored records spend_records history provenance jobs plan verdicts"},
+    {
+        "running": "answering request sources resume opening supervisor worker runner session rejudge",
+        "reports": "reports comparison",
+    },
     {"command line": "cli"},
 )
 
 # Slow to import, so that only those load them who cannot do without.
-SLOW = ("anthropic", "asyncio", "docker", "httpx2", "pydantic", "requests", "rich", "starlette", "uvicorn")
+SLOW = (
+    "anthropic",
+    "asyncio",
+    "docker",
+    "httpx2",
+    "jinja2",
+    "pydantic",
+    "requests",
+    "rich",
+    "starlette",
+    "uvicorn",
+)
 MAY_BE_SLOW = {
     "skillwalker.gateway.app": {"asyncio"},
     "skillwalker.gateway.forward": {"asyncio"},
     "skillwalker.gateway.pacing": {"asyncio"},
+    "skillwalker.gateway.budget": {"asyncio"},
+    "skillwalker.gateway.faults": {"asyncio"},
     "skillwalker.gateway.rehearsal": {"asyncio"},
     "skillwalker.gateway.client": {"httpx2"},
     "skillwalker.gateway.server": {"asyncio", "uvicorn"},
@@ -55,7 +72,7 @@ MAY_BE_SLOW = {
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;
-# what `ps` is started with; and what trials on this machine are given of it.
+# what `ps` is started with; what trials are given of it, and how this machine reaches others.
 READS_ENVIRONMENT = {
     "skillwalker.sandbox.engine",
     "skillwalker.sandbox.image",

@@ -1,15 +1,17 @@
 """What answers come to, and what is told of it."""
 
 import pytest
+from attrs import evolve
 
 from skillwalker.gateway.spending import (
+    bill,
     cost_of,
     is_same_model,
     model_notes,
     spending_notes,
     spends,
 )
-from skillwalker.gateway.traffic import Answered
+from skillwalker.gateway.traffic import Answered, Meter
 from skillwalker.prices import load_prices
 from skillwalker.tokens import Tokens
 
@@ -110,3 +112,25 @@ def test_another_model_asked_for_than_the_test_names_is_told():
 )
 def test_a_date_is_no_other_model(asked, model, same):
     assert is_same_model(asked, model) is same
+
+
+def test_a_bill_keeps_a_trial_and_its_judges_apart():
+    trial, judge = Meter("t", None).snapshot(), Meter("t", None).snapshot()
+    trial = evolve(trial, answered=(answered(), answered("side", HAIKU, HAIKU, Tokens(10, 1))))
+    judge = evolve(judge, answered=(answered("judge", "claude-opus-5-5", "claude-opus-5-5"),), unheard=1)
+    found = bill(trial, judge, PRICES, claude_codes_usd=0.003, wanted=SONNET)
+    assert [one.conversation for one in found.spent] == ["main", "side", "judge"]
+    assert found.cost_usd == pytest.approx(0.0030015)
+    assert found.judge_cost_usd == pytest.approx(0.006)
+    assert found.notes == (
+        "judge: 1 answer broken off, counted with what was told before: it may have cost more",
+    )
+
+
+def test_without_judges_they_cost_nothing_and_a_rehearsal_has_no_cost_at_all():
+    nothing = Meter("t", None).snapshot()
+    assert bill(nothing, nothing, PRICES, claude_codes_usd=None).judge_cost_usd == 0.0
+    rehearsed = bill(evolve(nothing, answered=(answered(model="m"),)), nothing, None, claude_codes_usd=1.0)
+    assert (rehearsed.cost_usd, rehearsed.judge_cost_usd) == (None, None)
+    assert rehearsed.spent[0].tokens == TOKENS
+    assert rehearsed.notes == (f"m answered where {SONNET} was asked for (1 answer)",)

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
+from skillwalker.gateway.spending import Spend
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.records import (
     load_run,
@@ -20,6 +21,7 @@ from skillwalker.records import (
 )
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.store import Store
+from skillwalker.tokens import Tokens
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
 RUN_ID = "20261130T101500Z-3f9a1c"
@@ -42,6 +44,19 @@ def a_run() -> RunResult:
         agents=(AgentUse("acme:auditor", 1, True, None),),
         judged=judged,
         notes=("said twice",),
+        cost_usd=0.25,
+        judge_cost_usd=0,
+        spent=(
+            Spend(
+                "agent:acme:auditor",
+                "claude-sonnet-5-5",
+                "claude-sonnet-5-5-20260929",
+                2,
+                1,
+                Tokens(1, None, 3, 4, cache_write_1h_tokens=None, extras=frozenset({"web_search"})),
+                None,
+            ),
+        ),
     )
     broken = TrialResult(
         id="csv.tidies.0a1b2c3d.main.2",
@@ -88,6 +103,7 @@ def test_the_object_has_the_documented_shape():
         "failed": 0,
         "unmeasured": 1,  # one of three trials failed, two need to pass, and two are not measured
         "cost_usd": None,
+        "judge_cost_usd": None,
         "duration_ms": 5120,
     }
     first, second = found["tests"][0]["trials"]
@@ -111,7 +127,9 @@ def test_what_was_not_observed_is_null_and_never_0():
 def test_a_stored_run_is_read_back_as_it_was(tmp_path):
     run = a_run()
 
-    assert run_object(load_run(stored(run, Store(tmp_path)))) == run_object(run)
+    found = load_run(stored(run, Store(tmp_path)))
+    assert run_object(found) == run_object(run)
+    assert found.tests[0].trials[0].spent == run.tests[0].trials[0].spent
 
 
 def test_a_trial_that_did_not_finish_is_unmeasured_when_read_back(tmp_path):
@@ -171,6 +189,8 @@ def test_problems_keep_their_places():
         ("trial", {"id": ".."}),
         ("trial", {"message": None}),
         ("trial", {"cost_usd": float("nan")}),
+        ("trial", {"spent": [7]}),
+        ("trial", {"spent": [{"conversation": "main", "usage": {}}]}),
         ("trial", {"usage": [1]}),
         ("trial", {"notes": "abc"}),
         ("trial", {"notes": [1]}),

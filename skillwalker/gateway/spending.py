@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import evolve, frozen
 
-from skillwalker.gateway.traffic import Answered
+from skillwalker.gateway.traffic import Answered, Traffic
 from skillwalker.prices import Prices, undated
 from skillwalker.text import count, safe
 from skillwalker.tokens import Tokens
@@ -69,6 +69,47 @@ def cost_of(spent: Iterable[Spend]) -> float | None:
             return None
         total += one.cost_usd
     return total
+
+
+@frozen
+class Bill:
+    """What a trial and its judges came to.
+
+    Attributes:
+        spent: The trial's answers first, then its judges'.
+        cost_usd: Of the trial alone; None where it is not known, or nothing was really spent.
+        judge_cost_usd: Of its judges; likewise.
+        notes: What a reader should know of it.
+    """
+
+    spent: tuple[Spend, ...]
+    cost_usd: float | None
+    judge_cost_usd: float | None
+    notes: tuple[str, ...]
+
+
+def bill(
+    trial: Traffic,
+    judge: Traffic,
+    prices: Prices | None,
+    *,
+    claude_codes_usd: float | None,
+    wanted: str | None = None,
+) -> Bill:
+    """What went over a trial's own link and over its judges'.
+
+    Args:
+        prices: None where nothing was really spent, as in a rehearsal or a replay.
+        claude_codes_usd: What Claude Code itself counts for the trial; None where it did not tell.
+        wanted: As in `model_notes`.
+    """
+    own, judged = spends(trial.answered, prices), spends(judge.answered, prices)
+    notes = model_notes((*own, *judged), wanted)
+    if prices is None:
+        return Bill((*own, *judged), None, None, notes)
+    notes += spending_notes(own, prices, claude_codes_usd, trial.unheard)
+    notes += tuple(f"judge: {note}" for note in spending_notes(judged, prices, None, judge.unheard))
+    return Bill((*own, *judged), cost_of(own), cost_of(judged), notes)
 
 
 def spending_notes(

@@ -1,0 +1,50 @@
+"""What answers came to, as JSON values and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skillwalker.gateway.spending import Spend
+from skillwalker.stored import NONE, get
+from skillwalker.tokens import Tokens
+
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+)
+
+
+def spend_object(spend: Spend) -> dict[str, Any]:
+    """One conversation's answers of one model."""
+    return {
+        "conversation": spend.conversation,
+        "asked": spend.asked,
+        "model": spend.model,
+        "answers": spend.answers,
+        "cut": spend.cut,
+        "usage": {name: getattr(spend.tokens, name) for name in _COUNTS},
+        "extras": sorted(spend.tokens.extras),
+        "cost_usd": spend.cost_usd,
+    }
+
+
+def read_spend(data: Any) -> Spend:
+    """Raises KeyError, TypeError or ValueError where it is none."""
+    if not isinstance(data, dict):
+        raise TypeError("spent holds something that is no object")
+    usage = get(data, "usage", dict)
+    counts = {name: get(usage, name, int, NONE) for name in _COUNTS}
+    extras = frozenset(get({"extra": one}, "extra", str) for one in get(data, "extras", list))
+    return Spend(
+        conversation=get(data, "conversation", str),
+        asked=get(data, "asked", str),
+        model=get(data, "model", str),
+        answers=get(data, "answers", int),
+        cut=get(data, "cut", int),
+        tokens=Tokens(**counts, extras=extras),
+        cost_usd=get(data, "cost_usd", int, float, NONE),
+    )
