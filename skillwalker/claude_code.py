@@ -83,6 +83,42 @@ def environment(test: Test, *, background: bool, timeout_seconds: float) -> dict
     return found
 
 
+def judge_arguments(*, model: str, system: str, schema: str) -> tuple[str, ...]:
+    """The arguments of a `claude` that answers one question in the form of `schema` and can do nothing else.
+
+    Seen with 2.1.332: its only tool is the one that takes the answer, which comes back as `structured_output`
+    of the result.
+    """
+    return (
+        "--print",
+        "--verbose",
+        "--input-format=stream-json",
+        "--output-format=stream-json",
+        "--no-session-persistence",
+        "--setting-sources=",
+        "--strict-mcp-config",
+        "--disable-slash-commands",
+        "--tools=",
+        f"--model={model}",
+        f"--system-prompt={system}",
+        f"--json-schema={schema}",
+    )
+
+
+def judge_environment(*, timeout_seconds: float) -> dict[str, str]:
+    """What such a `claude` is told by its environment."""
+    return {
+        "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": str(MAX_RETRIES),
+        "API_TIMEOUT_MS": str(int(timeout_seconds * 1000)),
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
+        "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    }
+
+
 def prompt_text(test: Test, agent_id: str | None) -> str:
     """The prompt as it is sent.
 

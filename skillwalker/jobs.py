@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from skillwalker.checks import CheckedTest
 from skillwalker.names import Names
+from skillwalker.prices import Prices
 from skillwalker.results import TrialResult
 from skillwalker.sandbox.base import Limits
 from skillwalker.store import RunDirectory
@@ -27,7 +28,8 @@ class Settings:
     """What holds for every trial of a run.
 
     Attributes:
-        costs: Whether what Claude Code counts as cost is really spent.
+        prices: What answers cost; None where nothing is spent.
+        judged_by_claude_code: Whether a second Claude Code judges, and not a client of ours.
     """
 
     timeout_seconds: float = 600.0
@@ -36,7 +38,8 @@ class Settings:
     keep: bool = False
     judge_model: str | None = None
     claude_code_version: str | None = None
-    costs: bool = False
+    prices: Prices | None = None
+    judged_by_claude_code: bool = False
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from types import FrameType
@@ -36,16 +36,24 @@ class Ran:
     interrupted: bool
 
 
-def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Supervisor) -> Ran:
+def run_jobs(
+    jobs: Iterable[TrialJob],
+    executor: Executor,
+    supervisor: Supervisor,
+    stop_too: Callable[[], None] | None = None,
+) -> Ran:
     """Executes every job. A worker for their run must be installed where the executor works.
 
     The first SIGINT, SIGTERM or SIGHUP stops the trials and keeps what was measured; the second kills them at
     once.
+
+    Args:
+        stop_too: Ends whatever else a trial may wait for.
     """
     started = time.monotonic()
     faults: list[BaseException] = []
     futures: list[Future[TrialResult]] = []
-    with _interruptible(supervisor, futures) as interrupted:
+    with _interruptible(supervisor, futures, stop_too) as interrupted:
         futures += (executor.submit(execute, job) for job in jobs)
         pending = set(futures)
         while pending:
@@ -59,7 +67,7 @@ def run_jobs(jobs: Iterable[TrialJob], executor: Executor, supervisor: Superviso
 
 @contextmanager
 def _interruptible(
-    supervisor: Supervisor, futures: Sequence[Future[TrialResult]]
+    supervisor: Supervisor, futures: Sequence[Future[TrialResult]], stop_too: Callable[[], None] | None
 ) -> Iterator[threading.Event]:
     """Sets the event on such a signal and has the supervisor end all trials."""
     event = threading.Event()
@@ -67,6 +75,8 @@ def _interruptible(
     def stop(stopped: Stopped, again: bool) -> None:
         for future in list(futures):  # first, or a trial that ends would make room for the next one
             future.cancel()
+        if stop_too:
+            stop_too()
         if again:
             supervisor.stop_all(stopped, grace=0)
         else:

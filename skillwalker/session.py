@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from skillwalker import __version__
+from skillwalker.answering import Answering, answering, answering_problems, model_source, overrun
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.jobs import Listener, Settings
@@ -23,12 +24,16 @@ from skillwalker.plan import jobs as trial_jobs
 from skillwalker.plan import plan, tree_notices
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
-from skillwalker.request import Prepared, RunRequest
+from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import RunResult, TrialResult
 from skillwalker.sandbox.base import Sandbox
 from skillwalker.sandbox.local import find_program
+from skillwalker.sandbox.passing import passed_environment
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory, Store, new_run_id
+
+if TYPE_CHECKING:
+    from skillwalker.sandbox.network import Network
 
 _WHAT_TO_TYPE = (
     "type `skillwalker run --isolated --rehearse` to run in containers, "
@@ -57,21 +62,24 @@ def prepare(request: RunRequest) -> Prepared:
     return Prepared(request, planned, tuple(notices))
 
 
-def require_startable(request: RunRequest) -> None:
-    """Tells of everything in a request that this version cannot start.
+def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> None:
+    """Tells of everything because of which a run cannot start, without starting anything.
+
+    Args:
+        environment: Where credentials, and variables that are passed on, are looked for.
 
     Raises:
         ConfigurationError
     """
+    request = prepared.request
     problems = _sandbox_problems(request)
-    if not request.rehearse:
-        problems.append(
-            Problem(
-                "there is no model to answer: this version has rehearsed models only; add --rehearse, and "
-                "answers come from rehearsal.json beside tests.json, or from a simple rule"
-            )
-        )
-    if problems and not (request.isolated or request.rehearse):
+    try:
+        passed_environment(request.sandbox_env, environment)
+    except ConfigurationError as error:
+        problems += error.problems
+    unanswered = list(answering_problems(request, prepared.tests, environment, prepared.finished))
+    problems += unanswered
+    if unanswered and not request.isolated and model_source(request) == "api":
         problems.insert(0, Problem(_WHAT_TO_TYPE))
     if problems:
         raise ConfigurationError(problems)
@@ -82,34 +90,42 @@ def run(
     listener: Listener,
     progress: Callable[[str], None],
     redactor: Redactor | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Runs what was prepared and keeps everything below the root's `.skillwalker`.
 
     Args:
-        progress: Is told what happens before the first trial, in words.
+        progress: Is told in words what happens before the first trial, and when all have to wait.
         redactor: Knows the secrets that must be in nothing that is kept or shown.
+        environment: As in `require_startable`; none by default.
 
     Raises:
         CannotStartError: no engine, no usable image, or no usable Claude Code.
         ConfigurationError: see `require_startable`.
     """
-    request = prepared.request
-    require_startable(request)
+    request, redactor, environment = prepared.request, redactor or Redactor(), environment or {}
+    require_startable(prepared, environment)
     # From here on it costs: these import an HTTP server.
-    from skillwalker.gateway.rehearsal import RehearsalResponder
     from skillwalker.gateway.server import Gateway
     from skillwalker.judge_client import import_ahead
     from skillwalker.runner import run_jobs
     from skillwalker.supervisor import Supervisor
     from skillwalker.worker import Worker, installed
 
+    passed = passed_environment(request.sandbox_env, environment)
     resumed = prepared.resumed
     run_id = resumed.directory.id if resumed else new_run_id(datetime.now(UTC))
     with ExitStack() as stack:
         if any(test.checked.uses_judge for test in prepared.tests):
             import_ahead()
-        sandbox, version = stack.enter_context(opened(prepared, run_id, progress))
+        place = stack.enter_context(opened(prepared, run_id, progress, passed))
+        sandbox, version = place.sandbox, place.claude_code_version
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
+        beyond = overrun(request, prepared.tests, jobs)
+        if beyond:
+            progress(f"--max-cost ${request.max_cost_usd:g}; {beyond}")
+        spent = _spent(resumed) if beyond else 0.0
+        answers = answering(request, environment, redactor, progress, overrun=beyond, spent_usd=spent)
         settings = Settings(
             timeout_seconds=request.timeout_seconds,
             limits=request.limits,
@@ -117,22 +133,25 @@ def run(
             keep=request.keep,
             judge_model=request.judge_model,
             claude_code_version=version,
+            prices=answers.prices,
+            judged_by_claude_code=answers.judged_by_claude_code,
         )
         if resumed:
             directory = resumed.directory
         else:
-            manifest = _manifest(prepared, run_id, sandbox, version, jobs)
+            manifest = _manifest(prepared, run_id, sandbox, version, jobs, answers)
             directory = Store(request.root).create(run_id, manifest)
         _set_aside(prepared, directory)
-        gateway = stack.enter_context(Gateway(RehearsalResponder()))
+        gateway = stack.enter_context(Gateway(answers.responder))
         supervisor = stack.enter_context(Supervisor())
-        stack.enter_context(
-            installed(run_id, Worker(sandbox, gateway, supervisor, listener, redactor or Redactor()))
+        worker = Worker(
+            sandbox, gateway, supervisor, listener, redactor, place.commands, _network(request, environment)
         )
+        stack.enter_context(installed(run_id, worker))
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
         todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
-        ran = run_jobs(todo, executor, supervisor)
-    for note in sandbox.notes:
+        ran = run_jobs(todo, executor, supervisor, place.commands.stop if place.commands else None)
+    for note in (*sandbox.notes, *answers.close()):
         progress(note)
     before = directory.manifest().get("duration_ms") if resumed else 0
     together = None if before is None else before + ran.duration_ms  # unknown after a crash
@@ -195,8 +214,32 @@ def _failed_before(request: RunRequest) -> frozenset[tuple[str, str]] | None:
     return failed
 
 
+def _network(request: RunRequest, environment: Mapping[str, str]) -> Network | None:
+    """The way to the hosts that trials may reach; on this machine they reach any."""
+    if not (request.network_allow and request.isolated):
+        return None
+    from skillwalker.sandbox.allowed import AllowList
+    from skillwalker.sandbox.company_proxy import WayOut
+    from skillwalker.sandbox.network import Network
+
+    return Network(AllowList.of(request.network_allow), WayOut.of(environment))
+
+
+def _spent(resumed: Resumed | None) -> float:
+    """What the finished trials of a run that is gone on with cost, as far as that is known."""
+    if resumed is None:
+        return 0.0
+    trials = (trial for test in load_run(resumed.directory).tests for trial in test.trials)
+    return sum(trial.cost_usd or 0.0 for trial in trials)
+
+
 def _manifest(
-    prepared: Prepared, run_id: str, sandbox: Sandbox, claude_code_version: str | None, jobs: int
+    prepared: Prepared,
+    run_id: str,
+    sandbox: Sandbox,
+    claude_code_version: str | None,
+    jobs: int,
+    answers: Answering,
 ) -> dict[str, Any]:
     request = prepared.request
     return {
@@ -205,7 +248,8 @@ def _manifest(
         "skillwalker": __version__,
         "python": platform.python_version(),
         "sandbox": sandbox.name,
-        "model_source": "rehearsal",
+        "model_source": answers.source,
+        "credential": answers.credential.kind if answers.credential else None,
         "claude_code_version": claude_code_version,
         "image": sandbox.image,
         "options": {**request.options(), "jobs": jobs},

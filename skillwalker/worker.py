@@ -16,10 +16,13 @@ from typing import BinaryIO, cast
 from attrs import evolve, field, frozen
 
 from skillwalker import claude_code
+from skillwalker.claude_judge import ClaudeCodeJudge
+from skillwalker.commands import CommandRunner
 from skillwalker.errors import SandboxError, SkillwalkerError
 from skillwalker.events import iter_lines
-from skillwalker.expectations.base import Health, Services
+from skillwalker.expectations.base import Health, Judge, Services
 from skillwalker.gateway.server import Caller, Gateway, Link
+from skillwalker.gateway.spending import cost_of, spends
 from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
@@ -30,6 +33,7 @@ from skillwalker.records import trial_file, verdict_object
 from skillwalker.redaction import RedactedFile, Redactor
 from skillwalker.results import TrialResult, trial_outcome
 from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
+from skillwalker.sandbox.network import Network, TrialNetwork
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
 from skillwalker.tool_calls import call_notes
 from skillwalker.transcript import Transcript
@@ -44,13 +48,20 @@ STDERR_KEPT = 1 << 20
 
 @frozen
 class Worker:
-    """The services of this process for one run."""
+    """The services of this process for one run.
+
+    Attributes:
+        commands: Where expectations can run commands; None where they cannot.
+        network: The way to the hosts that trials may reach; None where there are none.
+    """
 
     sandbox: Sandbox
     gateway: Gateway
     supervisor: Supervisor
     listener: Listener
     redactor: Redactor = field(factory=Redactor)
+    commands: CommandRunner | None = None
+    network: Network | None = None
 
 
 _workers: dict[str, Worker] = {}
@@ -123,9 +134,9 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     link = worker.gateway.open(caller, directory / "gateway.jsonl")
     try:
         observed = _observe(job, worker, link, directory, prompt)
-        traffic = link.traffic()
     finally:
         link.close()
+    traffic = link.traffic()  # with what was broken off
     transcript = Transcript.read(directory / "events.jsonl", job.names, prompt)
     health = assess(
         transcript,
@@ -143,10 +154,16 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     if health.healthy and workspace and not workspace.complete:
         health = Health(Reason.DISK_LIMIT, "the final work directory was too large to be kept whole")
     worker.listener.doing(job.id, "judging")
-    with worker.gateway.open(evolve(caller, purpose="judge"), directory / "gateway.jsonl") as link:
-        services = Services(AnthropicJudge(link), job.settings.judge_model)
+    by_claude_code = job.settings.judged_by_claude_code
+    caller = evolve(caller, purpose="judge", by_claude_code=by_claude_code)
+    with worker.gateway.open(caller, directory / "gateway.jsonl") as link:
+        judge: Judge = AnthropicJudge(link)
+        if by_claude_code:
+            judge = ClaudeCodeJudge(worker.sandbox, link, job.id, job.settings.limits)
+        services = Services(judge, job.settings.judge_model, worker.commands)
         judged = judge_all(job.checked, transcript, health, workspace, services)
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
+    prices = job.settings.prices
     return TrialResult(
         id=job.id,
         index=job.index,
@@ -155,7 +172,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         message=health.message,
         healthy=health.healthy,
         duration_ms=observed.duration_ms,
-        cost_usd=transcript.cost_usd if job.settings.costs else None,
+        cost_usd=cost_of(spends(traffic.answered, prices)) if prices else None,
         turns=transcript.turns,
         usage=transcript.usage,
         skills=transcript.skills,
@@ -183,14 +200,34 @@ def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt:
         scaffold=job.scaffold,
         limits=settings.limits,
     )
+    with contextlib.ExitStack() as stack:
+        network: TrialNetwork | None = None
+        if worker.network:
+            network = worker.network.open(directory / "network.jsonl", worker.redactor.value)
+            stack.callback(network.close)
+        observed = _watched(job, worker, link, directory, request, network)
+    return evolve(observed, notes=(*observed.notes, *network.notes())) if network else observed
+
+
+def _watched(
+    job: TrialJob,
+    worker: Worker,
+    link: Link,
+    directory: Path,
+    request: SandboxRequest,
+    network: TrialNetwork | None,
+) -> _Observed:
+    settings = job.settings
     try:
-        process = worker.sandbox.start(request, link)
+        process = worker.sandbox.start(request, link, network)
     except SandboxError as error:
         return _Observed(stopped=Stopped(Reason.SANDBOX_ERROR, str(error)))
     started = time.monotonic()
     watched = Watched(
         process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
     )
+    if network:
+        watched.last_network = lambda: network.last_activity
     recorder = _Recorder(directory, watched, job.names, settings.limits, worker.redactor)
     ended: Exit | None = None
     seconds: float | None = None

@@ -70,7 +70,7 @@ class ForwardResponder:
                 raise ApiError(error.status, error.type, error.message, headers)
 
     def _allow(self, exchange: Exchange) -> None:
-        if self._upstream.credential.kind == "subscription" and exchange.caller.purpose != "trial":
+        if self._upstream.credential.kind == "subscription" and not exchange.caller.by_claude_code:
             raise ApiError(
                 403,
                 "permission_error",

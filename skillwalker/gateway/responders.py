@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 from attrs import field, frozen
 
@@ -21,12 +21,14 @@ class Caller:
     Attributes:
         index: Number of the trial among those of its test, from 1.
         script: What a rehearsal answers; None leaves it to the rule.
+        by_claude_code: Whether Claude Code makes the requests, and not a client of ours.
     """
 
     trial_id: str
     purpose: Literal["trial", "judge"]
     index: int = 1
     script: TestScript | None = field(default=None, repr=False)
+    by_claude_code: bool = True
 
 
 @frozen
@@ -40,6 +42,8 @@ class Exchange:
         attempt: How often this turn was asked for, with this request; from 1.
         holding: What a responder is inside of while it holds the request back without asking the model; the
             trial's clock stands still meanwhile.
+        at_end: Takes what is to be called, in a thread, when the caller's link is closed and its last answer
+            over.
         query: What the request's path was followed by, such as `beta=true`.
     """
 
@@ -50,6 +54,7 @@ class Exchange:
     turn: int
     attempt: int
     holding: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, repr=False, eq=False)
+    at_end: Callable[[Callable[[], None]], None] = field(default=lambda _: None, repr=False, eq=False)
     query: str = ""
 
 
@@ -63,28 +68,6 @@ class Responder(Protocol):
             ApiError: before the first event it is the answer; later it goes out as an `error` event.
             ConnectionDroppedError: the connection shall break off here.
         """
-
-
-@runtime_checkable
-class Ending(Protocol):
-    """A responder that keeps something for each caller, and lets go of it."""
-
-    def ended(self, caller: Caller) -> None:
-        """The caller's link is closed and its last answer over. Called in a thread; may take its time."""
-
-
-@runtime_checkable
-class Closing(Protocol):
-    """A responder that keeps connections open; one that wraps others passes it on."""
-
-    async def aclose(self) -> None:
-        """All answers are over. Called on the gateway's loop, as the last thing there."""
-
-
-async def close(responder: Responder) -> None:
-    """Closes what a responder keeps open, if it keeps any."""
-    if isinstance(responder, Closing):
-        await responder.aclose()
 
 
 class ConnectionDroppedError(SkillwalkerError):

@@ -1,0 +1,199 @@
+"""What answers in a run: chosen by what was asked for, put together in one place.
+
+From the outside in: faults that a script injects, the budget, the recording, and the model itself; or a
+script, or cassettes, in the place of the last three.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from attrs import field, frozen
+
+from skillwalker.checks import CheckedTest
+from skillwalker.credentials import Credential, advice, find_credentials
+from skillwalker.errors import Problem
+from skillwalker.models import is_model, model_id
+from skillwalker.plan import PlannedTest
+from skillwalker.prices import Prices, load_prices
+from skillwalker.request import RunRequest
+
+if TYPE_CHECKING:
+    from skillwalker.gateway.budget import Budget, Overrun
+    from skillwalker.gateway.cassettes.recording import RecordingResponder
+    from skillwalker.gateway.responders import Responder
+    from skillwalker.redaction import Redactor
+
+ModelSource = Literal["api", "record", "replay", "rehearsal"]
+
+
+@frozen
+class Answering:
+    """What stands behind the gateway of one run.
+
+    Attributes:
+        credential: What opens the way to the model; None where none is asked.
+        prices: None where nothing is spent.
+    """
+
+    source: ModelSource
+    responder: Responder
+    credential: Credential | None = None
+    prices: Prices | None = None
+    budget: Budget | None = None
+    _recording: RecordingResponder | None = field(default=None, repr=False)
+
+    @property
+    def judged_by_claude_code(self) -> bool:
+        """Whether a second Claude Code has to judge, since only its own requests may use the credential."""
+        return self.credential is not None and self.credential.kind == "subscription"
+
+    def close(self) -> tuple[str, ...]:
+        """To be called when the last answer is over; what could not be kept, a sentence each."""
+        if self._recording is None:
+            return ()
+        self._recording.close()
+        return tuple(self._recording.problems)
+
+
+def model_source(request: RunRequest) -> ModelSource:
+    """Where the answers of a run come from."""
+    if request.rehearse:
+        return "rehearsal"
+    if request.replay:
+        return "replay"
+    return "record" if request.record else "api"
+
+
+def answering_problems(
+    request: RunRequest,
+    tests: Collection[PlannedTest],
+    environment: Mapping[str, str],
+    skip: Collection[str] = (),
+) -> Iterator[Problem]:
+    """Why there would be no answers; nothing is started to find out.
+
+    Args:
+        tests: Those that are to run; the judges of stored trials count as such.
+        environment: Where credentials are looked for.
+        skip: Ids of trials that need not run.
+    """
+    source = model_source(request)
+    if source == "replay" and request.replay:
+        from skillwalker.gateway.cassettes.checking import check
+
+        yield from check(request.replay, *_trials(tests, skip))
+    if source not in ("api", "record"):
+        return
+    found = find_credentials(environment, subscription=request.subscription)
+    yield from map(Problem, found.problems)
+    if not (found.used or found.problems):
+        yield Problem(advice(found, sys.platform))
+    if request.max_cost_usd is not None:
+        from skillwalker.gateway.budget import price_problems
+
+        yield from map(Problem, price_problems(asked_models(request, tests), load_prices(request.prices)))
+
+
+def answering_notices(
+    request: RunRequest, tests: Collection[PlannedTest], environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What a user should know before the start, a sentence each."""
+    source = model_source(request)
+    if source == "replay" and request.replay:
+        from skillwalker.gateway.cassettes.checking import missing
+
+        return tuple(missing(request.replay, *_trials(tests, ())))
+    if source == "rehearsal":
+        return ()
+    found = find_credentials(environment, subscription=request.subscription)
+    return found.warnings
+
+
+def overrun(request: RunRequest, tests: Collection[PlannedTest], jobs: int) -> Overrun | None:
+    """What a run may spend beyond its cap at most; None where there is none."""
+    if request.max_cost_usd is None or model_source(request) not in ("api", "record"):
+        return None
+    from skillwalker.gateway.budget import worst_overrun
+
+    return worst_overrun(jobs, asked_models(request, tests), load_prices(request.prices))
+
+
+def answering(
+    request: RunRequest,
+    environment: Mapping[str, str],
+    redactor: Redactor,
+    say: Callable[[str], None],
+    *,
+    overrun: Overrun | None = None,
+    spent_usd: float = 0.0,
+) -> Answering:
+    """What answers in this run; see `answering_problems`, which must have found none.
+
+    Args:
+        say: Is told when all trials have to wait.
+        overrun: As told before the start.
+        spent_usd: What a run that is gone on with has spent before.
+
+    Raises:
+        ConfigurationError: what the environment says of proxies or certificates cannot be used.
+    """
+    from skillwalker.gateway.faults import FaultsResponder
+
+    source = model_source(request)
+    if source == "rehearsal":
+        from skillwalker.gateway.rehearsal import RehearsalResponder
+
+        return Answering(source, FaultsResponder(RehearsalResponder()))
+    if source == "replay" and request.replay:
+        from skillwalker.gateway.cassettes.replaying import ReplayResponder
+
+        return Answering(source, FaultsResponder(ReplayResponder(request.replay, redactor=redactor)))
+    from skillwalker.gateway.budget import Budget, BudgetResponder
+    from skillwalker.gateway.cassettes.recording import RecordingResponder
+    from skillwalker.gateway.forward import ForwardResponder
+    from skillwalker.gateway.pacing import Pacer
+    from skillwalker.gateway.upstream import Upstream
+
+    credential = find_credentials(environment, subscription=request.subscription).used
+    assert credential, "answering_problems would have told"
+    responder: Responder = ForwardResponder(Upstream(credential), Pacer(say))
+    recording = budget = None
+    if request.record:
+        responder = recording = RecordingResponder(responder, request.record, redactor=redactor)
+    prices = load_prices(request.prices)
+    if request.max_cost_usd is not None:
+        budget = Budget(request.max_cost_usd, prices, overrun, spent_usd)
+        responder = BudgetResponder(responder, budget)
+    return Answering(source, FaultsResponder(responder), credential, prices, budget, recording)
+
+
+def asked_models(request: RunRequest, tests: Iterable[PlannedTest]) -> tuple[str, ...]:
+    """The models that are known to be asked, by their full names; agents of a plugin may ask others."""
+    found: dict[str, None] = {}
+    for test in tests:
+        found[model_id(test.model)] = None
+        found |= dict.fromkeys(map(model_id, judge_models(request, test.checked)))
+    return tuple(found)
+
+
+def judge_models(request: RunRequest, checked: CheckedTest) -> Iterator[str]:
+    """The models that a test's expectations ask, as far as they tell."""
+    for bound in checked.expectations:
+        if getattr(bound.expectation, "uses_judge", False):
+            model = request.judge_model or getattr(bound.expectation, "model", None)
+            if isinstance(model, str) and is_model(model):
+                yield model
+
+
+def _trials(tests: Iterable[PlannedTest], skip: Collection[str]) -> tuple[list[str], list[str]]:
+    """The ids of the trials, and of those that ask a judge."""
+    ids, judged = [], []
+    for test in tests:
+        own = [trial for trial in test.trial_ids() if trial not in skip]
+        ids += own
+        if test.checked.uses_judge:
+            judged += own
+    return ids, judged
