@@ -92,7 +92,13 @@ def _again(
     caller = Caller(trial_id=trial.id, purpose="judge", index=trial.index, script=checked.script)
     with gateway.open(caller) as link:
         judged = judge_all(
-            checked, transcript, health, workspace, Services(AnthropicJudge(link), judge_model)
+            checked,
+            transcript,
+            health,
+            workspace,
+            Services(AnthropicJudge(link), judge_model),
+            duration_ms=trial.duration_ms,
+            cost_usd=trial.cost_usd,
         )
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
     outcome = trial_outcome(one.verdict for one in judged)

@@ -16,6 +16,9 @@ def judge_all(
     health: Health,
     workspace: Workspace | None,
     services: Services,
+    *,
+    duration_ms: int | None = None,
+    cost_usd: float | None = None,
 ) -> tuple[Judged, ...]:
     """One after the other, in the order of `expect`."""
     trial = Trial(
@@ -25,6 +28,8 @@ def judge_all(
         health=health,
         services=services,
         names=checked.plugins.names,
+        duration_ms=duration_ms,
+        cost_usd=cost_usd,
         workspace=workspace,
     )
     return tuple(

@@ -153,6 +153,8 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     workspace = Workspace(observed.workspace, job.scaffold) if observed.workspace else None
     if health.healthy and workspace and not workspace.complete:
         health = Health(Reason.DISK_LIMIT, "the final work directory was too large to be kept whole")
+    prices = job.settings.prices
+    cost_usd = cost_of(spends(traffic.answered, prices)) if prices else None
     worker.listener.doing(job.id, "judging")
     by_claude_code = job.settings.judged_by_claude_code
     caller = evolve(caller, purpose="judge", by_claude_code=by_claude_code)
@@ -161,9 +163,16 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         if by_claude_code:
             judge = ClaudeCodeJudge(worker.sandbox, link, job.id, job.settings.limits)
         services = Services(judge, job.settings.judge_model, worker.commands)
-        judged = judge_all(job.checked, transcript, health, workspace, services)
+        judged = judge_all(
+            job.checked,
+            transcript,
+            health,
+            workspace,
+            services,
+            duration_ms=observed.duration_ms,
+            cost_usd=cost_usd,
+        )
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
-    prices = job.settings.prices
     return TrialResult(
         id=job.id,
         index=job.index,
@@ -172,7 +181,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         message=health.message,
         healthy=health.healthy,
         duration_ms=observed.duration_ms,
-        cost_usd=cost_of(spends(traffic.answered, prices)) if prices else None,
+        cost_usd=cost_usd,
         turns=transcript.turns,
         usage=transcript.usage,
         skills=transcript.skills,

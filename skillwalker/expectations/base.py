@@ -175,7 +175,7 @@ class Trial:
     Attributes:
         names: The names under which the test's plugins know their skills and agents.
         duration_ms: From the start of its process to its end, as seen from outside; None where not observed.
-        real_model: Whether a real model answered and was paid for; not in rehearsed and replayed trials.
+        cost_usd: US dollars, sub-agents included; None where not observed, as in rehearsed and replayed trials.
     """
 
     eval: Eval = field(repr=False)
@@ -185,7 +185,7 @@ class Trial:
     services: Services = field(factory=Services, repr=False)
     names: Names = field(factory=Names, repr=False)
     duration_ms: int | None = None
-    real_model: bool = False
+    cost_usd: float | None = None
     _workspace: Workspace | None = field(default=None, repr=False)
 
     def require_healthy(self, what: str) -> None:
@@ -211,14 +211,6 @@ class Trial:
         if self._workspace is None:
             raise NotObservedError("the final work directory", None)
         return self._workspace
-
-    @property
-    def cost_usd(self) -> float | None:
-        """US dollars by Claude Code's own price list, sub-agents included, as far as they were told.
-
-        None for a model that was rehearsed or replayed: what Claude Code counts then was never paid.
-        """
-        return self.transcript.cost_usd if self.real_model else None
 
     def skill_called(self, skill: str) -> Observation:
         """Whether the skill `plugin:skill` was invoked and loaded, at any depth.
