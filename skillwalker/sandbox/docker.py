@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import start_script as script
-from skillwalker.sandbox.base import Connector, SandboxRequest
+from skillwalker.sandbox.base import Connector, Limits, SandboxRequest
 from skillwalker.sandbox.docker_process import DockerProcess, IncompleteVolumeError
 from skillwalker.sandbox.engine_errors import engine_errors
 from skillwalker.sandbox.owner import CONTENT, KEPT, RUN, Owner, reap
@@ -46,6 +48,7 @@ class DockerSandbox:
         labels = owner.labels(run_id)
         self._volumes = ContentVolumes(client, image_id, labels)
         self._pristine = Pristine(client, image_id, labels)
+        self._cpus: int | None = None
         # Removing takes a tenth of a second that the next trial need not wait for.
         self._cleaners = ThreadPoolExecutor(4, thread_name_prefix="cleaner")
         self._kept: set[str] = set()
@@ -87,6 +90,14 @@ class DockerSandbox:
             info = self._client.api.info()
         return max(1, min(int(info["NCPU"]), int(info["MemTotal"]) // (memory_mib * _MIB)))
 
+    def _fitting(self, limits: Limits) -> Limits:
+        """The engine refuses more CPUs than it has."""
+        if limits.cpus is None:
+            return limits
+        if self._cpus is None:
+            self._cpus = int(self._client.api.info()["NCPU"])
+        return evolve(limits, cpus=None) if limits.cpus >= self._cpus else limits
+
     def start(
         self, request: SandboxRequest, gateway: Connector, network: Connector | None = None
     ) -> DockerProcess:
@@ -125,7 +136,7 @@ class DockerSandbox:
                 given={**self._passed, **request.environment},
                 volumes=volumes,
                 scaffold=request.scaffold is not None,
-                limits=request.limits,
+                limits=self._fitting(request.limits),
                 labels=self._owner.labels(self._run_id),
                 proxy=network is not None,
             )

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from network_support import company_proxy, echo, serving, tls_files
+from registry_support import trusting_image, write_packages
 from sandbox_support import Lab, open_lab
 from tls_support import Authority
 
@@ -37,14 +35,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="module")
 def image(docker_client: DockerClient, authority: Authority, image_info: ImageInfo) -> Iterator[str]:
     """One on top of ours that trusts the authority, made as users make theirs."""
-    directory = authority.directory / "image"
-    directory.mkdir()
-    shutil.copy(authority.certificate, directory / "company.crt")
-    (directory / "Dockerfile").write_text(
-        "ARG SKILLWALKER_IMAGE\nFROM ${SKILLWALKER_IMAGE}\nUSER root\n"
-        "COPY company.crt /usr/local/share/ca-certificates/\nRUN update-ca-certificates\nUSER agent\n"
-    )
-    found = ensure_image(docker_client, dockerfile=directory / "Dockerfile")
+    dockerfile = trusting_image(authority, authority.directory / "image")
+    found = ensure_image(docker_client, dockerfile=dockerfile)
     yield found.id
     docker_client.images.remove(found.tag, force=True)
 
@@ -65,38 +57,6 @@ def registry(authority: Authority) -> Iterator[WayOut]:
         company_proxy({REGISTRY: port}) as proxy,
     ):
         yield WayOut.of({"HTTPS_PROXY": proxy})
-
-
-def write_packages(files: Path) -> None:
-    (files / "simple" / "greeter").mkdir(parents=True)
-    name = "greeter-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(files / "simple" / "greeter" / name, "w") as wheel:
-        wheel.writestr("greeter.py", "def main(): print('hello of greeter')\n")
-        info = "greeter-1.0.dist-info"
-        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\ngreeter = greeter:main\n")
-        wheel.writestr(f"{info}/RECORD", "")
-    (files / "simple" / "greeter" / "index.html").write_text(f'<a href="{name}">{name}</a>')
-    (files / "npm").mkdir()
-    (files / "npm" / "greeter").write_text(
-        json.dumps(
-            {
-                "name": "greeter",
-                "dist-tags": {"latest": "1.2.3"},
-                "versions": {"1.2.3": {"name": "greeter", "version": "1.2.3"}},
-            }
-        )
-    )
-    (files / "data.txt").write_text("some data\n")
-    work = files / "work"
-    git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.invalid", "-C", str(work))
-    subprocess.run(["git", "init", "-q", "-b", "main", str(work)], check=True)
-    (work / "README").write_text("cloned\n")
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "x"], check=True)
-    subprocess.run(["git", "clone", "-q", "--bare", str(work), str(files / "repo.git")], check=True)
-    subprocess.run(["git", "-C", str(files / "repo.git"), "update-server-info"], check=True)
 
 
 class Opened:
