@@ -177,15 +177,35 @@ def _open(endpoint: Endpoint, seconds: float) -> DockerClient:
         "tls": endpoint.tls or False,
         "use_ssh_client": ssh,  # else host keys and ~/.ssh/config do not count
     }
+
+    def client(version: str, timeout: float, pool: int) -> DockerClient:
+        made = DockerClient(version=version, timeout=timeout, max_pool_size=pool, **options)
+        if made.api.base_url.startswith(("http:", "https:")):
+            _adjust(made.api, pool)
+        return made
+
     if endpoint.address.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:  # the SDK leaks a socket that cannot be connected
             probe.settimeout(seconds)
             probe.connect(endpoint.address.removeprefix("unix://"))
     # Asked with a client of its own: one that asks while it is being made leaks its connection on failure.
-    with closing(DockerClient(version=MINIMUM_DOCKER_API_VERSION, timeout=seconds, **options)) as first:
+    with closing(client(MINIMUM_DOCKER_API_VERSION, seconds, 1)) as first:
         version = first.api.version(api_version=False)["ApiVersion"]
     # Threads of trials share the client, so its pool is large.
-    return DockerClient(version=version, timeout=CALL_SECONDS, max_pool_size=64, **options)
+    return client(version, CALL_SECONDS, 64)
+
+
+def _adjust(session: Any, pool: int) -> None:
+    """Makes up for what the SDK leaves to `requests` where the engine is reached by TCP."""
+    from requests.adapters import HTTPAdapter
+    from requests.utils import get_environ_proxies
+
+    # REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE, which many set for their company's proxy, would beat the
+    # engine's own ca.pem. Proxies are the one thing of the environment that counts here too.
+    session.trust_env = False
+    session.proxies.update(get_environ_proxies(session.base_url))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=pool))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
