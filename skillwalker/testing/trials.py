@@ -85,15 +85,16 @@ def trial(
     with (directory / "workspace.tar").open("wb") as tar:
         end.write_tar(tar)
     names = names or Names()
+    transcript = Transcript.read(events.write(directory / "events.jsonl"), names, prompt)
     return Trial(
         eval=Eval("example", directory, home, (), (test,)),
         test=test,
-        transcript=Transcript.read(events.write(directory / "events.jsonl"), names, prompt),
+        transcript=transcript,
         health=Health(reason, f"for the test: {reason}" if reason else ""),
         services=Services(judge, judge_model, commands),
         names=names,
         duration_ms=duration_ms,
-        real_model=real_model,
+        cost_usd=transcript.cost_usd if real_model else None,
         workspace=Workspace(directory / "workspace.tar", start),
     )
 
