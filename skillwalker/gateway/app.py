@@ -44,6 +44,7 @@ class Session:
         self.conversations = Conversations(caller.purpose)
         self.running: set[asyncio.Task[bool]] = set()
         self.held_bytes = 0
+        self.endings: list[Callable[[], None]] = []
 
     async def close(self) -> None:
         """Ends every answer that is still being given."""
@@ -115,6 +116,7 @@ async def _answer(
         place.attempt,
         session.meter.holding,
         query,
+        session.endings.append,
     )
     reply = _Reply(session, record, send)
     try:

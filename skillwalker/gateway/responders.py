@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
@@ -42,9 +42,9 @@ class Exchange:
         attempt: How often this turn was asked for, with this request; from 1.
         holding: What a responder is inside of while it holds the request back without asking the model; the
             trial's clock stands still meanwhile.
+        query: What the request's path was followed by, such as `beta=true`.
         at_end: Takes what is to be called, in a thread, when the caller's link is closed and its last answer
             over.
-        query: What the request's path was followed by, such as `beta=true`.
     """
 
     caller: Caller
@@ -54,8 +54,8 @@ class Exchange:
     turn: int
     attempt: int
     holding: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, repr=False, eq=False)
-    at_end: Callable[[Callable[[], None]], None] = field(default=lambda _: None, repr=False, eq=False)
     query: str = ""
+    at_end: Callable[[Callable[[], None]], None] = field(default=lambda _: None, repr=False, eq=False)
 
 
 class Responder(Protocol):
@@ -68,6 +68,20 @@ class Responder(Protocol):
             ApiError: before the first event it is the answer; later it goes out as an `error` event.
             ConnectionDroppedError: the connection shall break off here.
         """
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A responder that keeps connections open; one that wraps others passes it on."""
+
+    async def aclose(self) -> None:
+        """All answers are over. Called on the gateway's loop, as the last thing there."""
+
+
+async def close(responder: Responder) -> None:
+    """Closes what a responder keeps open, if it does."""
+    if isinstance(responder, Closing):
+        await responder.aclose()
 
 
 class ConnectionDroppedError(SkillwalkerError):

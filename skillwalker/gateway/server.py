@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from skillwalker.gateway.app import Session, app
-from skillwalker.gateway.responders import Caller, Closing, Ending, Responder
+from skillwalker.gateway.responders import Caller, Closing, Responder
 from skillwalker.gateway.traffic import Meter, Traffic
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ class Link:
         if self._state.tasks:
             await asyncio.wait(tuple(self._state.tasks))
         self._meter.close()
-        if isinstance(responder := self._gateway._responder, Ending):
-            await asyncio.to_thread(responder.ended, self.caller)
+        for ending in self._session.endings:
+            await asyncio.to_thread(ending)
 
 
 class _Connection(H11Protocol):

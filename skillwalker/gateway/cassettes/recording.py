@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class RecordingResponder:
         self.problems: list[str] = []
 
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
-        tape = self._tape(exchange.caller)
+        tape = self._tape(exchange)
         answer = Aggregate()
         over = False
         try:
@@ -78,10 +79,10 @@ class RecordingResponder:
         finally:
             tape.cut = tape.cut or not over
 
-    def ended(self, caller: Caller) -> None:
+    def _ended(self, caller: Caller) -> None:
         """Writes the cassette of a caller whose link has ended."""
-        tape = self._tapes.pop((caller.trial_id, caller.purpose), None)
-        if tape is None or not tape.exchanges:
+        tape = self._tapes.pop((caller.trial_id, caller.purpose))
+        if not tape.exchanges:
             return
         path = cassette_file(self._directory, caller.trial_id, caller.purpose)
         try:
@@ -98,11 +99,13 @@ class RecordingResponder:
         except OSError as error:
             self.problems.append(f"{self._directory} could not be tidied: {error.strerror or error}")
 
-    def _tape(self, caller: Caller) -> _Tape:
+    def _tape(self, exchange: Exchange) -> _Tape:
+        caller = exchange.caller
         key = (caller.trial_id, caller.purpose)
         if key not in self._tapes:
             heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
             self._tapes[key] = _Tape(self._redactor, self._clock, self._clock(), heard)
+            exchange.at_end(partial(self._ended, caller))
         return self._tapes[key]
 
 

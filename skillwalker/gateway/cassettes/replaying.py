@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from attrs import define, field
@@ -17,7 +18,7 @@ from skillwalker.gateway.cassettes.recording import Clock, now
 from skillwalker.gateway.cassettes.shared import SharedParts
 from skillwalker.gateway.cassettes.varying import Window
 from skillwalker.gateway.messages import ApiError, Event, cassette_miss, events_of
-from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange
+from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
 from skillwalker.redaction import Redactor
 
 RECORD = "record it with --record"
@@ -37,7 +38,7 @@ class ReplayResponder:
         self._tapes: dict[tuple[str, str], _Tape] = {}
 
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
-        tape = self._tape(exchange.caller)
+        tape = self._tape(exchange)
         request, names = normalise(
             self._redactor.value(exchange.request),
             Window(tape.started, self._clock()),
@@ -57,15 +58,15 @@ class ReplayResponder:
         if answer.dropped:
             raise ConnectionDroppedError("recorded")
 
-    def ended(self, caller: Caller) -> None:
-        """Lets go of the cassette of a caller whose link has ended."""
-        self._tapes.pop((caller.trial_id, caller.purpose), None)
+    def _ended(self, key: tuple[str, str]) -> None:
+        del self._tapes[key]
 
-    def _tape(self, caller: Caller) -> _Tape:
+    def _tape(self, exchange: Exchange) -> _Tape:
         """
         Raises:
             ApiError: a `cassette_miss`: there is no cassette, or none that can be read.
         """
+        caller = exchange.caller
         key = (caller.trial_id, caller.purpose)
         if key not in self._tapes:
             path = cassette_file(self._directory, caller.trial_id, caller.purpose)
@@ -80,6 +81,7 @@ class ReplayResponder:
                 raise cassette_miss(f"{path} cannot be read: {error.strerror}") from None
             heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
             self._tapes[key] = _Tape(path, cassette, self._clock(), heard)
+            exchange.at_end(partial(self._ended, key))
         return self._tapes[key]
 
 
