@@ -78,9 +78,7 @@ READS_ENVIRONMENT = {
     "skillwalker.sandbox.image",
     "skillwalker.sandbox.local",
     "skillwalker.sandbox.local_guard",
-    "skillwalker.sandbox.network",
     "skillwalker.sandbox.owner",
-    "skillwalker.sandbox.passing",
 }
 
 # Each module in a fork of its own, whose parent has loaded only what is quick and almost everybody needs.

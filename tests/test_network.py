@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 import pytest
 from network_support import Server, echo, read_all, read_head, serving
 
-from skillwalker.errors import ConfigurationError
 from skillwalker.sandbox import network as module
 from skillwalker.sandbox.allowed import AllowList
-from skillwalker.sandbox.company_proxy import CompanyProxy, WayOut
+from skillwalker.sandbox.company_proxy import WayOut
 from skillwalker.sandbox.network import Network, TrialNetwork
 
 
@@ -137,16 +136,6 @@ def test_what_is_no_address_is_a_bad_request(tmp_path: Path, request_line: str) 
         refused(answer, 400)
         (line,) = trial.lines()
         assert (line["outcome"], line["host"], line["port"]) == ("refused", None, None)
-
-
-def test_a_run_takes_list_and_proxy_from_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    network = Network.of(["PyPI.org:443"])
-    assert network.allow == AllowList.of(["pypi.org:443"])
-    assert network.way.tunnels == CompanyProxy("proxy.example", 3128, None)
-    assert Network.of([], {}).way == WayOut()
-    with pytest.raises(ConfigurationError, match="wildcard"):
-        Network.of(["*:443"], {})
 
 
 def test_noise_is_a_closed_connection_and_no_line(tmp_path: Path) -> None:

@@ -15,15 +15,6 @@ def test_named_variables_come_along_and_no_other() -> None:
     assert passed_environment([], environment) == {}
 
 
-def test_values_come_from_this_process_unless_a_caller_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GITHUB_TOKEN", "ghp_123456789")
-    assert passed_environment(["GITHUB_TOKEN"]) == {"GITHUB_TOKEN": "ghp_123456789"}
-    with pytest.raises(ConfigurationError):
-        passed_environment(["GITHUB_TOKEN"], {})
-
-
 def test_all_that_is_wrong_is_told_at_once_and_no_value_is() -> None:
     with pytest.raises(ConfigurationError) as caught:
         passed_environment(

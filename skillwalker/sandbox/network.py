@@ -7,11 +7,10 @@ Nothing listens: the relay in a trial's container hands each connection over, as
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,19 +46,6 @@ class Network:
 
     allow: AllowList
     way: WayOut = field(factory=WayOut)
-
-    @classmethod
-    def of(cls, allow: Iterable[str], environment: Mapping[str, str] | None = None) -> Network:
-        """
-        Args:
-            allow: Each `host:port`.
-            environment: Tells of a proxy that this machine must use; the process's own by default.
-
-        Raises:
-            ConfigurationError: with everything that is wrong with `allow`.
-            CannotStartError: this machine's proxy is of another kind.
-        """
-        return cls(AllowList.of(allow), WayOut.of(os.environ if environment is None else environment))
 
     def open(self, log: Path, redact: Callable[[Any], Any] = lambda value: value) -> TrialNetwork:
         """The way of one trial; each connection becomes a line in `log`, after `redact`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 
@@ -26,18 +25,12 @@ _OURS = re.compile(
 _CREDENTIALS = ("ANTHROPIC_", "CLAUDE")
 
 
-def passed_environment(
-    names: Iterable[str], environment: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def passed_environment(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
     """The named variables with their values.
-
-    Args:
-        environment: The process's own by default.
 
     Raises:
         ConfigurationError: with every name that cannot be given to a trial or has no value here.
     """
-    environment = os.environ if environment is None else environment
     found, problems = {}, []
     for index, name in enumerate(names):
         problem = refusal(name)
