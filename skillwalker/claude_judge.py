@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from skillwalker.claude_code import judge_arguments, judge_environment, prompt_line
-from skillwalker.errors import JudgeError, JudgeUnscriptedError, SandboxError
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, SandboxError
 from skillwalker.events import iter_lines
 from skillwalker.expectations.base import JudgeAnswer
 from skillwalker.gateway.messages import CASSETTE_MISS
@@ -62,8 +62,11 @@ class ClaudeCodeJudge:
             result = self._result(request)
         except SandboxError as error:
             raise JudgeError(f"the judge's sandbox broke: {error}") from error
-        if miss := self.link.traffic().miss:
-            raise JudgeUnscriptedError(safe(miss, 300))
+        traffic = self.link.traffic()
+        if traffic.over_budget:
+            raise JudgeOverBudgetError(f"the judge was not asked: {safe(traffic.over_budget, 300)}")
+        if traffic.miss:
+            raise JudgeUnscriptedError(safe(traffic.miss, 300))
         return self._answer(result)
 
     def _result(self, request: SandboxRequest) -> Mapping[str, Any]:

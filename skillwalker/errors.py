@@ -85,5 +85,9 @@ class JudgeUnscriptedError(JudgeError):
     """No script or cassette has an answer for the judge."""
 
 
+class JudgeOverBudgetError(JudgeError):
+    """The budget lets no more questions through."""
+
+
 class NotSavedError(SkillwalkerError):
     """The file is there, but its content was left out because of a limit."""

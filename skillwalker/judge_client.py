@@ -12,9 +12,9 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from skillwalker.errors import JudgeError, JudgeUnscriptedError
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError
 from skillwalker.expectations.base import JudgeAnswer
-from skillwalker.gateway.messages import CASSETTE_MISS
+from skillwalker.gateway.messages import CASSETTE_MISS, OVER_BUDGET
 from skillwalker.judging import output_config
 from skillwalker.models import model_id
 from skillwalker.text import safe
@@ -70,8 +70,11 @@ class AnthropicJudge:
                 output_config=cast("OutputConfigParam", output_config(schema)),
             )
         except anthropic.APIStatusError as error:
-            if _error_of(error).get("type") == CASSETTE_MISS:
-                raise JudgeUnscriptedError(safe(str(_error_of(error).get("message")), 300)) from error
+            kind, said = _error_of(error).get("type"), safe(str(_error_of(error).get("message")), 300)
+            if kind == CASSETTE_MISS:
+                raise JudgeUnscriptedError(said) from error
+            if kind == OVER_BUDGET:
+                raise JudgeOverBudgetError(f"the judge was not asked: {said}") from error
             raise JudgeError(f"the judge could not be asked: {_of_status(error)}") from error
         except anthropic.AnthropicError as error:
             raise JudgeError(f"the judge could not be asked: {safe(str(error), 300)}") from error

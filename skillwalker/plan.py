@@ -55,7 +55,7 @@ class PlannedTest:
             planned=self.trials,
             need=self.need,
             trials=trials,
-            scripted=self.checked.script is not None,
+            scripted=self.checked.script is not None and self.checked.script.answers,
         )
 
     def inputs(self) -> dict[str, Any]:

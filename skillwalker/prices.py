@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -115,9 +115,9 @@ class Prices:
         price = self.of(model)
         return price.cost(tokens) if price else None
 
-    def unknown(self, models: Mapping[str, str] | set[str]) -> tuple[str, ...]:
+    def unknown(self, models: Collection[str]) -> tuple[str, ...]:
         """Those of `models` without a price, sorted."""
-        return tuple(sorted(model for model in models if self.of(model) is None))
+        return tuple(sorted({model for model in models if self.of(model) is None}))
 
 
 def undated(model: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from skillwalker.errors import JudgeError, JudgeUnscriptedError, Problem
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, NotObservedError, Trial, Verdict
 from skillwalker.expectations.bound import DETAIL_LIMIT, MESSAGE_LIMIT, Bound, judge_trial
@@ -166,6 +166,8 @@ def test_a_judge_that_cannot_be_read_is_unmeasured(healthy: Trial) -> None:
     )
     missed = ask(healthy, raises(JudgeUnscriptedError("r.json: judge has 1 turn")))
     assert (missed.outcome, missed.reason) == (Outcome.UNMEASURED, Reason.CASSETTE_MISS)
+    refused = ask(healthy, raises(JudgeOverBudgetError("the judge was not asked")))
+    assert (refused.outcome, refused.reason) == (Outcome.UNMEASURED, Reason.BUDGET)
 
 
 def test_an_interrupt_passes_through(healthy: Trial) -> None:

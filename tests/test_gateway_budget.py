@@ -243,7 +243,7 @@ def test_the_overrun_is_that_of_the_dearest_model_in_every_job():
 
 
 def test_models_without_a_price_are_named_with_what_to_do():
-    assert price_problems({"claude-opus-5", "claude-sonnet-4-5-20250929"}, PRICES) == []
+    assert price_problems({"claude-opus-5[1m]", "claude-sonnet-4-5-20250929"}, PRICES) == []
     (problem,) = price_problems({"claude-x", "claude-opus-5"}, PRICES)
     assert problem == (
         "--max-cost needs a price for claude-x, and none is known: give one in skillwalker.toml, "

@@ -94,7 +94,7 @@ def test_another_model_than_asked_for_is_told():
 def test_another_model_asked_for_than_the_test_names_is_told():
     spent = spends([answered("side", HAIKU, HAIKU), answered()], PRICES)
     assert model_notes(spent, SONNET) == ()
-    assert model_notes(spent, f"{SONNET}-20260929") == ()
+    assert model_notes(spent, f"{SONNET}-20260929") == model_notes(spent, f"{SONNET}[1m]") == ()
     assert model_notes(spent, "claude-opus-4-1") == (
         f"{SONNET} was asked for by Claude Code instead of claude-opus-4-1",
     )

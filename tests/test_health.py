@@ -56,6 +56,19 @@ def test_what_the_runner_stopped_is_not_healthy_whatever_the_stream_says(tmp_pat
     assert health(tmp_path, good(), stopped=Stopped(reason, "why")).reason is reason
 
 
+def test_what_the_budget_refused_makes_a_trial_unhealthy_even_where_it_went_on(tmp_path):
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).text("Done.").result()
+    whole = Transcript.read(events.write(tmp_path / "whole.jsonl"))
+    served = Served(
+        message_ids=frozenset(whole.message_ids),
+        tool_use_ids=frozenset(whole.tool_use_ids),
+        over_budget="$1 are spent",
+        miss="nothing scripted",
+    )
+    found = health(tmp_path, events, served=served)
+    assert (found.reason, found.message) == (Reason.BUDGET, "$1 are spent")
+
+
 def test_a_memory_limit_is_told_by_the_engine_not_by_137(tmp_path):
     events = TranscriptBuilder().init(plugins={"acme": PATH})
 

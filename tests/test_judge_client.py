@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from skillwalker.errors import JudgeError, JudgeUnscriptedError
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError
 from skillwalker.gateway.rehearsal import RehearsalResponder
 from skillwalker.gateway.server import Caller, Gateway
 from skillwalker.judge_client import MAX_RETRIES, AnthropicJudge
@@ -110,6 +110,13 @@ def test_an_answer_that_is_none_is_told(response: httpx2.Response, said: str) ->
 def test_what_no_script_answers_is_told_as_that() -> None:
     link = FakeLink(lambda _: error(409, "cassette_miss", **{"x-should-retry": "false"}))
     with pytest.raises(JudgeUnscriptedError, match=r"^not now$"):
+        ask(link)
+    assert len(link.requests) == 1
+
+
+def test_what_the_budget_refuses_is_told_as_that() -> None:
+    link = FakeLink(lambda _: error(409, "over_budget", **{"x-should-retry": "false"}))
+    with pytest.raises(JudgeOverBudgetError, match=r"^the judge was not asked: not now$"):
         ask(link)
     assert len(link.requests) == 1
 

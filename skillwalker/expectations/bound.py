@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from skillwalker.errors import JudgeError, JudgeUnscriptedError, Problem, SandboxError
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, Expectation, NotObservedError, Trial, Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -62,6 +62,8 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _unmeasured(str(error))
     except JudgeUnscriptedError as error:
         return _unmeasured(str(error), Reason.CASSETTE_MISS)
+    except JudgeOverBudgetError as error:
+        return _unmeasured(str(error), Reason.BUDGET)
     except JudgeError as error:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
     except SandboxError as error:

@@ -53,7 +53,7 @@ def worst_overrun(jobs: int, models: Collection[str], prices: Prices) -> Overrun
         models: All that are known to be asked, judges' too; those without a price are passed over (see
             `price_problems`).
     """
-    known = [(model, price) for model in models if (price := prices.of(model))]
+    known = [(model, price) for model in _requested(models) if (price := prices.of(model))]
     dearest, price = max(
         known, key=lambda pair: pair[1].most(PROMPT_ASSUMED, OUTPUT_ASSUMED), default=("no model", None)
     )
@@ -70,8 +70,13 @@ def price_problems(models: Collection[str], prices: Prices) -> list[str]:
     """Why a run with a cap must not start; empty where every model has a price."""
     return [
         f"--max-cost needs a price for {safe(model)}, and none is known: {_how(model)}"
-        for model in prices.unknown(set(models))
+        for model in prices.unknown(_requested(models))
     ]
+
+
+def _requested(models: Collection[str]) -> set[str]:
+    """As Claude Code asks for them: the wish for a long context is no part of the id."""
+    return {model.removesuffix("[1m]") for model in models}
 
 
 def _how(model: str) -> str:

@@ -151,7 +151,7 @@ def model_notes(spent: Iterable[Spend], wanted: str | None = None) -> tuple[str,
     spent = tuple(spent)
     notes = []
     first = next((one.asked for one in spent if one.conversation == "main"), None)
-    if wanted and first and not is_same_model(wanted, first):
+    if wanted and first and not is_same_model(wanted.removesuffix("[1m]"), first):
         notes.append(f"{safe(first, 80)} was asked for by Claude Code instead of {safe(wanted, 80)}")
     counts: dict[tuple[str, str], int] = {}
     for one in spent:
