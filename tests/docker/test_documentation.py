@@ -17,6 +17,7 @@ from skillwalker.packaged import packaged
 
 TOP = Path(__file__).parents[2]
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+FOLLOWED = [page for page in PAGES if page.name != "expectations.md"]  # see test_expectations_page.py
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 OF_A_CHECKOUT = ("make ", "pip ")
@@ -40,7 +41,7 @@ def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.name)
 def test_the_commands_of_a_page_work_in_their_order(page, tmp_path, sandbox_image):
     files = FILE.findall(page.read_text("utf-8"))
     for name, content in files:
