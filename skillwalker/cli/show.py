@@ -33,6 +33,7 @@ def show(
     from skillwalker.records import load_run, run_object
     from skillwalker.reports.console import run_report
     from skillwalker.reports.details import test_details
+    from skillwalker.reports.moments import Moments
     from skillwalker.store import Store
 
     root = globals_of(context).root_or_here
@@ -47,7 +48,8 @@ def show(
     if select is None:
         program = command(root)
         more = f"more: {program} show {shlex.quote(run)} 'EVAL::TEST'"
-        typer.echo(run_report(stored, colours, more, f"{program} run --resume {stored.run_id}"))
+        go_on = f"{program} run --resume {stored.run_id}"
+        typer.echo(run_report(stored, colours, more, go_on, moments=Moments(directory)))
         return
     for line in test_details(stored, directory, root, colours):
         typer.echo(line)

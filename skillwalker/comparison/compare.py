@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skillwalker.comparison.noise import Noise, noise
+from skillwalker.comparison.noise import SAME, Noise, noise
 from skillwalker.comparison.observed import SeenTest, SeenTrial, mean, see
 from skillwalker.events import as_dict
 from skillwalker.outcomes import Outcome
@@ -84,7 +84,10 @@ class Difference:
         """Both rates, such as `1 of 3 → 3 of 3, within noise (p = 0.4)`."""
         if self.before is None or self.after is None:
             return ""
-        told = f", {self.noise.word} (p = {self.noise.p_value:.2g})" if self.noise else ""
+        told = ""
+        if self.noise:
+            p_value = "" if self.noise.word == SAME else f" (p = {self.noise.p_value:.2g})"
+            told = f", {self.noise.word}{p_value}"
         return f"{self.before.rate} → {self.after.rate}{told}"
 
     def lines(self) -> Iterator[str]:

@@ -9,6 +9,8 @@ from attrs import frozen
 LEVEL = 0.05
 """Below it a difference is called beyond noise: one in twenty comparisons without any difference is."""
 
+SAME = "the same rate"
+
 TEST = "Fisher's exact test, two-sided"
 
 
@@ -56,7 +58,7 @@ def noise(passed: int, measured: int, other_passed: int, other_measured: int) ->
     if p_value < LEVEL:
         return Noise(p_value, "beyond noise")
     if passed * other_measured == other_passed * measured:
-        return Noise(p_value, "the same rate")
+        return Noise(p_value, SAME)
     if fisher(measured, measured, 0, other_measured) >= LEVEL:  # the furthest apart that they could be
         return Noise(p_value, "too few trials to tell from noise")
     return Noise(p_value, "within noise")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
@@ -181,13 +182,9 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool, rehearsed:
 
 
 def _verdict_lines(one: Judged, margin: str, paint: Paint, *, rehearsed: bool) -> Iterator[str]:
-    verdict = one.verdict
-    shown = [detail for detail in verdict.details if detail.outcome is not Outcome.PASSED]
-    message = verdict_message(one, rehearsed=rehearsed)
-    if shown:
-        message = _without_list(message)
-    yield f"{margin}{paint(safe(one.type), _COLOURS[verdict.outcome])}: {safe(message, 500)}"
-    for detail in shown:
+    message = verdict_headline(one, rehearsed=rehearsed)
+    yield f"{margin}{paint(safe(one.type), _COLOURS[one.verdict.outcome])}: {safe(message, 500)}"
+    for detail in not_passed(one):
         yield f"{margin}  - {safe(detail.name, 200)}: {detail.outcome}; {safe(detail.message, 300)}"
 
 
@@ -196,6 +193,17 @@ def verdict_message(one: Judged, *, rehearsed: bool) -> str:
     if rehearsed:
         return one.verdict.message.replace(_JUDGED_BY, f"{_JUDGED_BY}the rehearsed ", 1)
     return one.verdict.message
+
+
+def verdict_headline(one: Judged, *, rehearsed: bool) -> str:
+    """As `verdict_message`, without the criteria that follow one by one."""
+    message = verdict_message(one, rehearsed=rehearsed)
+    return _without_list(message) if not_passed(one) else message
+
+
+def not_passed(one: Judged) -> list[Detail]:
+    """The details that are worth a reader's time."""
+    return [detail for detail in one.verdict.details if detail.outcome is not Outcome.PASSED]
 
 
 def _without_list(message: str) -> str:

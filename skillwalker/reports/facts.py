@@ -55,14 +55,8 @@ ANSWERS = {
 
 
 def test_facts(test: TestResult) -> list[Fact]:
-    """What holds for all trials of a test together."""
-    return _told(
-        {
-            "type": test.type,
-            "model": test.model,
-            "trials": passed_of(test) if test.planned > 1 else None,
-        }
-    )
+    """What holds for all trials of a test together, beside `passed_of`."""
+    return _told({"type": test.type, "model": test.model})
 
 
 test_facts.__test__ = False  # type: ignore[attr-defined]

@@ -122,6 +122,8 @@ def write_reports(
                 file.writelines(_pieces(spec.format, source, surroundings or Surroundings(), comparison))
             if spec.format is ReportFormat.GITHUB and surroundings and surroundings.summary:
                 _add_summary(source, surroundings.summary)
+        except BrokenPipeError:  # who reads standard output has had enough
+            continue
         except OSError as error:
             failures.append(f"--report {safe(str(spec))} could not be written: {error.strerror or error}")
     return tuple(failures)

@@ -30,6 +30,7 @@ from skillwalker.reports.facts import (
     totals,
     trial_facts,
 )
+from skillwalker.reports.moments import Moment, Moments
 from skillwalker.reports.saved import Scaffold
 from skillwalker.reports.source import Source
 from skillwalker.reports.story import Story, read_story
@@ -47,6 +48,8 @@ _PAGE = 18_000_000
 """Bytes for the texts of all trials: browsers are slow with much more."""
 _LEAST, _MOST = 4_000, 250_000
 """Bytes for the texts of one trial."""
+_WORDS = 4_000
+"""Characters of what a verdict, a reason or a note says."""
 
 
 @frozen
@@ -65,6 +68,10 @@ class TrialPage:
 
     def message(self, one: Judged) -> str:
         return verdict_message(one, rehearsed=self.source.run.model_source == "rehearsal")
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        return Moments(self.source.directory).of(self.test, self.trial)
 
     @cached_property
     def story(self) -> Story | None:
@@ -168,6 +175,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["counted"] = count
+    environment.filters["cut"] = _cut
     environment.globals["passed_of"] = passed_of
     return environment
 
@@ -175,6 +183,13 @@ def _environment() -> Environment:
 def _harmless(value: Any) -> Any:
     """Control, bidirectional and invisible format characters as visible escapes; markup of ours as it is."""
     return safe(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _cut(text: str) -> str:
+    """Words of a verdict or a note, which are short unless something is wrong with them."""
+    if len(text) <= _WORDS:
+        return text
+    return f"{text[:_WORDS]} … {count(len(text) - _WORDS, 'more character')}"
 
 
 def _hash(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, verdict_message
+from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, not_passed, verdict_headline
 from skillwalker.reports.facts import passed_of, run_facts, trial_facts
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
@@ -109,7 +109,6 @@ def _trial(source: Source, test: TestResult, trial: TrialResult) -> Iterator[str
 
 
 def _verdict(one: Judged, *, rehearsed: bool) -> Iterator[str]:
-    yield f"  - {code(one.type)} {one.verdict.outcome}: {code(verdict_message(one, rehearsed=rehearsed))}\n"
-    for detail in one.verdict.details:
-        if detail.outcome is not Outcome.PASSED:
-            yield f"    - {detail.outcome}: {code(detail.name)}: {code(detail.message)}\n"
+    yield f"  - {code(one.type)} {one.verdict.outcome}: {code(verdict_headline(one, rehearsed=rehearsed))}\n"
+    for detail in not_passed(one):
+        yield f"    - {detail.outcome}: {code(detail.name)}: {code(detail.message)}\n"
