@@ -23,7 +23,7 @@ def _verdict(trial: Trial, what: str, value: float | None, limit: float, shape: 
 
 @frozen
 class MaxCost:
-    """The trial cost at most so many US dollars, sub-agents included, by Claude Code's own price list.
+    """The trial cost at most so many US dollars, sub-agents included.
 
     A rehearsed or replayed trial costs nothing that could be measured, so there it is unmeasured.
 
@@ -41,10 +41,8 @@ class MaxCost:
     def check(self, trial: Trial) -> Verdict:
         what = "the cost in US dollars"
         trial.require_healthy(what)
-        if trial.cost_usd is None and trial.transcript.cost_usd is not None:
-            return Verdict(
-                Outcome.UNMEASURED, f"{what} was not observed: the model was rehearsed or replayed"
-            )
+        if trial.cost_usd is None:
+            raise NotObservedError(f"{what} (where a model is rehearsed or replayed, there is none)", None)
         return _verdict(trial, what, trial.cost_usd, self.usd, "{:.4f}")
 
 
