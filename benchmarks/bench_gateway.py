@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from typing import Any
 
 STREAMS, KILOBYTES, ADDED_MS, FIRST_BYTE_MS = 32, 60, 5.0, 20.0
-EVENTS = 20
+EVENTS, DELTA_SECONDS = 20, 0.01
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 SECRET = "no-key-of-anybody"
 
@@ -81,7 +81,7 @@ def answer(now: int) -> list[dict[str, Any]]:
 
 
 async def serve() -> None:
-    """The model's server: a process of its own, answers at once, event by event."""
+    """The model's server: a process of its own, begins to answer at once, a word at a time."""
 
     async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -90,6 +90,8 @@ async def serve() -> None:
                 await reader.readexactly(int(length))
                 writer.write(HEAD)
                 for event in answer(time.monotonic_ns()):
+                    if event["type"] == "content_block_delta":
+                        await asyncio.sleep(DELTA_SECONDS)
                     data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
                     writer.write(b"%x\r\n%s\r\n" % (len(data), data))
                 writer.write(b"0\r\n\r\n")
@@ -153,7 +155,7 @@ class Pipes:
     def __init__(self, port: int) -> None:
         from skillwalker.sandbox import relay
 
-        command = [sys.executable, *relay.command()[1:-1], str(port)]
+        command = [sys.executable, *relay.command(port)[1:]]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
     def send(self, data: bytes) -> None:
@@ -207,7 +209,7 @@ def measure(seconds: int) -> list[dict[str, Any]]:
         relays = free_ports(STREAMS)
         for number, relay_port in enumerate(relays):
             link = stack.enter_context(gateway.open(Caller(f"bench.{number}", "trial")))
-            relay = RelayLink(Pipes(relay_port), link, print)  # type: ignore[arg-type]
+            relay = RelayLink(Pipes(relay_port), [link], print)  # type: ignore[arg-type]
             stack.callback(relay.close)
             relay.start()
         ports = [str(each) for each in (port, *relays)]

@@ -196,7 +196,7 @@ def test_what_is_larger_than_any_answer_is_not_held(monkeypatch):
     start = sse_bytes(EVENTS[:1])
     replied = replied_to(streams(start, b"data: ", *([b"x" * 50_000] * 3)))
     assert replied.events == EVENTS[:1]
-    assert "larger than" in replied.refused.message
+    assert "an event of more than 100000 bytes" in replied.refused.message
     replied = replied_to(says(200, {**MESSAGE, "id": "x" * 200_000}), exchange(WHOLE))
     assert "larger than" in replied.refused.message
 
@@ -255,9 +255,9 @@ def test_an_error_with_status_200_is_one(answer):
 
 def test_a_subscription_is_for_claude_codes_own_requests():
     with Server(streams(DATA)) as server:
-        trial, judge = forward(key(server.url, "subscription"), exchange(), exchange(purpose="judge"))
+        trial, judge = forward(key(server.url, "subscription"), exchange(), exchange(by_claude_code=False))
         assert len(server.asked) == 1
-        assert forward(key(server.url), exchange(purpose="judge"))[0].events == EVENTS
+        assert forward(key(server.url), exchange(by_claude_code=False))[0].events == EVENTS
     assert trial.events == EVENTS
     assert (judge.refused.status, judge.refused.type) == (403, "permission_error")
     assert judge.refused.headers == {"x-should-retry": "false"}

@@ -240,12 +240,15 @@ def key(url: str, kind: Any = "api-key", source: str = "ANTHROPIC_API_KEY") -> C
     return Credential(kind, source, url, SECRET)
 
 
-def exchange(request: Mapping[str, Any] | None = None, *, purpose: Any = "trial", **more: Any) -> Exchange:
+def exchange(
+    request: Mapping[str, Any] | None = None, *, by_claude_code: bool = True, **more: Any
+) -> Exchange:
     """One question, streamed unless its request says otherwise."""
     asked = request or {"model": "sonnet", "max_tokens": 9, "messages": [], "stream": True}
     known = {"headers": {"anthropic-version": "2023-06-01"}, "query": "beta=true", **more}
     thread = Thread("main", "main", "main")
-    return Exchange(Caller("t.1", purpose), asked, thread=thread, turn=0, attempt=1, **known)
+    caller = Caller("t.1", "trial", by_claude_code=by_claude_code)
+    return Exchange(caller, asked, thread=thread, turn=0, attempt=1, **known)
 
 
 @frozen

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from skillwalker.gateway.messages import ApiError, Event, encode_json, events_of
 from skillwalker.gateway.pacing import PACED, Pacer, Patience
 from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
+from skillwalker.gateway.sse import Parser
 from skillwalker.gateway.upstream import Upstream, parsed
 
 if TYPE_CHECKING:
@@ -80,73 +81,63 @@ class ForwardResponder:
     async def _events(
         self, response: httpx2.Response, request: Mapping[str, Any]
     ) -> AsyncGenerator[Event, None]:
-        """The events of a 200 answer, whatever form it has."""
+        """The events of a 200 answer, whatever form it has.
+
+        Raises:
+            ApiError: it is none, or holds an error.
+            ConnectionDroppedError: it has no end.
+        """
         import httpx2
 
         begun = False
         try:
-            if _content_type(response) == "text/event-stream":
-                async with aclosing(self._streamed(response)) as events:
-                    async for event in events:
-                        begun = True
-                        yield event
-            else:
+            if _content_type(response) != "text/event-stream":
                 message = await self._whole(response)
                 for event in events_of(message) if request.get("stream") is True else (message,):
                     yield event
+                return
+            parser = Parser(MAX_EVENT_BYTES)
+            async with aclosing(_pieces(response)) as pieces:
+                async for piece in pieces:
+                    for event in self._parsed(parser, piece):
+                        begun = True
+                        yield event
+                        if event["type"] == "message_stop":
+                            await _finish(pieces)
+                            return
         except httpx2.RequestError as error:
             if not begun:
                 raise self._upstream.unreachable(error) from error
             raise ConnectionDroppedError(f"{self._upstream.host} broke its answer off") from error
-
-    async def _streamed(self, response: httpx2.Response) -> AsyncGenerator[Event, None]:
-        """The events of a stream, up to the last one.
-
-        Raises:
-            ConnectionDroppedError: it ends without one.
-        """
-        import httpx2
-
-        host, begun = self._upstream.host, False
-        events = cast(
-            "AsyncGenerator[httpx2.ServerSentEvent, None]",
-            aiter(httpx2.EventSource(response, MAX_EVENT_BYTES)),
-        )
-        async with aclosing(events):
-            try:
-                async for sent in events:
-                    event = self._event(sent)
-                    if event is None:
-                        continue
-                    for one in events_of(event) if event["type"] == "message" else (event,):
-                        begun = True
-                        yield one
-                        if one["type"] == "message_stop":
-                            await _finish(events)
-                            return
-            except httpx2.SSEError as error:
-                raise self._upstream.broken(
-                    f"an event of {host} is larger than {MAX_EVENT_BYTES >> 20} MiB"
-                ) from error
         if not begun:
-            raise self._upstream.broken(f"{host} answered with 200 and no event")
-        raise ConnectionDroppedError(f"the answer of {host} has no end")
+            raise self._upstream.broken(f"{self._upstream.host} answered with 200 and no event")
+        raise ConnectionDroppedError(f"the answer of {self._upstream.host} has no end")
 
-    def _event(self, sent: httpx2.ServerSentEvent) -> dict[str, Any] | None:
+    def _parsed(self, parser: Parser, piece: bytes) -> Iterator[Event]:
+        """The events that end with this piece."""
+        try:
+            found = parser.feed(piece)
+        except ValueError as error:
+            raise self._upstream.broken(f"{self._upstream.host} sent {error}") from error
+        for name, data in found:
+            if event := self._event(name, data):
+                yield from events_of(event) if event["type"] == "message" else (event,)
+
+    def _event(self, name: str, data: bytes) -> dict[str, Any] | None:
         """One event as JSON; None where it is none of the API's.
 
         Raises:
             ApiError: it is an error.
         """
-        event = parsed(sent.data.encode("utf-8", "surrogatepass"))
+        event = parsed(data)
         if event is None:
             return None  # such as `[DONE]`, with which servers of another API end
-        type_ = event.get("type", sent.event)
+        type_ = event.get("type", name)
         self._check(type_, event)
-        if not isinstance(type_, str) or not type_.isprintable():
+        if not isinstance(type_, str) or not type_ or not type_.isprintable():
             return None
         if type_ == "message" and not _is_message(event):
-            return None  # `message` is also the name of an event that has none
+            return None
         return {**event, "type": type_}
 
     async def _whole(self, response: httpx2.Response) -> dict[str, Any]:
@@ -187,11 +178,16 @@ def _content_type(response: httpx2.Response) -> str:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _finish(events: AsyncIterator[object]) -> None:
+def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives, decompressed where the server compresses it unasked."""
+    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+
+
+async def _finish(pieces: AsyncGenerator[bytes, None]) -> None:
     """Reads what follows after the last event, so that the connection can be used again."""
     import httpx2
 
     with contextlib.suppress(httpx2.RequestError, TimeoutError):
         async with asyncio.timeout(_END_SECONDS):
-            async for _ in events:
+            async for _ in pieces:
                 pass

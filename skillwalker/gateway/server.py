@@ -9,13 +9,14 @@ import socket
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from skillwalker.gateway.app import Session, app
+from skillwalker.gateway.coalescing import Coalesced
 from skillwalker.gateway.responders import Caller, Closing, Responder
 from skillwalker.gateway.traffic import Meter, Traffic
 
@@ -198,6 +199,9 @@ class _Connection(H11Protocol):
         self.logger = _LOG
         self.access_log = False
         self._link = link
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(cast("asyncio.Transport", Coalesced(transport)))
 
     def data_received(self, data: bytes) -> None:
         self._link._meter.touch()
