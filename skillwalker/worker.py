@@ -22,10 +22,11 @@ from skillwalker.errors import SandboxError, SkillwalkerError
 from skillwalker.events import iter_lines
 from skillwalker.expectations.base import Health, Judge, Services
 from skillwalker.gateway.server import Caller, Gateway, Link
-from skillwalker.gateway.spending import cost_of, spends
+from skillwalker.gateway.spending import bill, cost_of, spends
 from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
+from skillwalker.models import MODEL_IDS
 from skillwalker.names import Names
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.progress import Progress
@@ -173,6 +174,13 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
             cost_usd=cost_usd,
         )
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
+    billed = bill(
+        traffic,
+        link.traffic(),
+        prices,
+        claude_codes_usd=transcript.cost_usd,
+        wanted=None if job.model in MODEL_IDS else job.model,
+    )
     return TrialResult(
         id=job.id,
         index=job.index,
@@ -181,13 +189,15 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         message=health.message,
         healthy=health.healthy,
         duration_ms=observed.duration_ms,
-        cost_usd=cost_usd,
+        cost_usd=billed.cost_usd,
+        judge_cost_usd=billed.judge_cost_usd,
         turns=transcript.turns,
         usage=transcript.usage,
         skills=transcript.skills,
         agents=transcript.agents,
         judged=judged,
-        notes=(*observed.notes, *transcript.notes, *call_notes(transcript.tool_calls())),
+        notes=(*observed.notes, *transcript.notes, *call_notes(transcript.tool_calls()), *billed.notes),
+        spent=billed.spent,
     )
 
 
