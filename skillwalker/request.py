@@ -39,8 +39,8 @@ class RunRequest:
             part of a request.
         network_allow: `host:port` of what a sandbox may reach beside the gateway.
         subscription: Whether a subscription's token may be used, and not only an API key.
-        prices: USD per million tokens by model: input, output, cache_read, cache_write_5m, cache_write_1h;
-            beat those that are built in.
+        prices: USD per million tokens by model: input, output, cache_read, cache_write_5m, cache_write_1h
+            and more, see `load_prices`; they beat the packaged ones.
     """
 
     root: Path
@@ -69,7 +69,7 @@ class RunRequest:
     sandbox_env: tuple[str, ...] = ()
     network_allow: tuple[str, ...] = ()
     subscription: bool = False
-    prices: Mapping[str, Mapping[str, float]] = field(factory=dict)
+    prices: Mapping[str, Mapping[str, Any]] = field(factory=dict)
 
     def options(self) -> dict[str, Any]:
         """What `run.json` keeps of it, as JSON; paths below the root are relative to it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -14,19 +14,21 @@ from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
 from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import RunResult
-from skillwalker.sandbox.base import Limits
 from skillwalker.select import Selection
 from skillwalker.store import Store
 
-KEPT = ("root", "cwd", "jobs", "timeout_seconds", "allow_unmeasured", "permitted")
-"""What the new call may say; all else comes from the run."""
+KEPT = ("jobs", "timeout_seconds", "max_cost_usd", "allow_unmeasured")
+"""What the new call may say, beside --format and --yes; all else comes from the run."""
 
-_MAY = "-j, --timeout, --allow-unmeasured, --format and --yes"
+_MAY = "-j, --timeout, --max-cost, --allow-unmeasured, --format and --yes"
 _TYPED = {"select": "SELECT", "keyword": "-k"}
 
 
-def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
+def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] = frozenset()) -> Prepared:
     """As `prepare`, for the trials of a stored run that were not measured.
+
+    Args:
+        said: The fields of `request` that the new call names; the others are the run's own.
 
     Raises:
         ConfigurationError: there is no such run, nothing is left to do, the call says something else than the
@@ -35,7 +37,7 @@ def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
     directory = Store(request.root).find(reference)
     run = load_run(directory)
     manifest = directory.manifest()
-    same = _as_before(request, manifest["options"])
+    same = _as_before(request, said, manifest["options"])
     finished = frozenset(
         trial.id for test in run.tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
     )
@@ -48,23 +50,21 @@ def prepare_resumed(request: RunRequest, reference: str) -> Prepared:
     return Prepared(same, planned, notices, Resumed(directory, finished, run.image, run.claude_code_version))
 
 
-def _as_before(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+def _as_before(request: RunRequest, said: Collection[str], options: Mapping[str, Any]) -> RunRequest:
     """The request of the stored run with what the new call may change."""
-    stored = {name: value for name, value in options.items() if name not in KEPT}
-    stored["select"] = tuple(stored["select"])
-    stored["limits"] = Limits(**stored["limits"])
-    before = evolve(request, **stored)
-    # A flag that is off or an option that was not given says nothing.
-    said = [name for name in stored if getattr(request, name) and getattr(request, name) != stored[name]]
-    if said:
-        names = ", ".join(_TYPED.get(name, "--" + name.replace("_", "-")) for name in said)
+    before = request.with_options(options)
+    named = [*(["select"] if request.select else []), *sorted(set(said) - {"permitted"})]
+    changed = [name for name in named if getattr(request, name) != getattr(before, name)]
+    refused = [name for name in changed if name not in KEPT]
+    if refused:
+        names = ", ".join(_TYPED.get(name, "--" + name.replace("_", "-")) for name in refused)
         raise ConfigurationError(
             [
                 f"--resume takes its options from the run; {names} cannot be changed: leave it out, or start "
                 f"a new run; {_MAY} may be given"
             ]
         )
-    return before
+    return evolve(before, **{name: getattr(request, name) for name in changed})
 
 
 def _plan(

@@ -29,7 +29,7 @@ from skillwalker.cli import (
     show,
     validate,
 )
-from skillwalker.cli.options import Globals
+from skillwalker.cli.options import Format, Globals
 from skillwalker.cli.quick import QuickCommand, QuickGroup
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def root(
     ] = False,
 ) -> None:
     """Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given."""
-    context.obj = Globals(root, verbose)
+    known = context.obj
+    assert isinstance(known, Globals)
+    known.given_root, known.verbose = root, verbose
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -109,15 +111,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Runs the command line; every error has been printed when it returns."""
+    known = Globals()
     try:
-        found = app(list(arguments), prog_name="skillwalker", standalone_mode=False)
+        found = app(list(arguments), prog_name="skillwalker", standalone_mode=False, obj=known)
     except (typer.Abort, KeyboardInterrupt):
         found = SIGNALLED
     except SystemExit as error:  # how typer tells that the reader of the output has gone
         found = error.code
         return BROKEN_PIPE if found == 1 else int(found or 0)
     except Exception as error:  # noqa: BLE001 - the one place where errors end; told apart below
-        return _explained(error, arguments)
+        return _explained(error, known.output is Format.JSON or _wants_json(arguments))
     if found == SIGNALLED:
         typer.echo("interrupted", err=True)
         return INTERRUPTED
@@ -134,17 +137,17 @@ def _make_writable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _explained(error: Exception, arguments: Sequence[str]) -> int:
+def _explained(error: Exception, as_json: bool) -> int:
     """Prints what is wrong and returns the exit code that says so."""
     from skillwalker.errors import CannotStartError, ConfigurationError, Problem, SkillwalkerError
 
     match error:
         case typer.TyperException():  # wrong usage
-            return _report([Problem(error.format_message())], arguments)
+            return _report([Problem(error.format_message())], as_json)
         case ConfigurationError():
-            return _report(error.problems, arguments)
+            return _report(error.problems, as_json)
         case CannotStartError():
-            return _report([Problem(str(error))], arguments)
+            return _report([Problem(str(error))], as_json)
         case SkillwalkerError():
             typer.echo(_shown(str(error)), err=True)
             return error.exit_code
@@ -155,8 +158,8 @@ def _explained(error: Exception, arguments: Sequence[str]) -> int:
     return FAULT
 
 
-def _report(problems: Sequence[Problem], arguments: Sequence[str]) -> int:
-    if _wants_json(arguments):
+def _report(problems: Sequence[Problem], as_json: bool) -> int:
+    if as_json:
         import json
 
         from skillwalker.records import problems_object

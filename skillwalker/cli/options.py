@@ -35,11 +35,16 @@ Output = Annotated[Format, typer.Option("--format", help="How the result is prin
 
 
 class Globals:
-    """The options before the command."""
+    """The options before the command, and how its result is printed.
 
-    def __init__(self, root: Path | None, verbose: bool) -> None:
-        self.given_root = root
-        self.verbose = verbose
+    Attributes:
+        output: Known before the command runs only where its own arguments say it.
+    """
+
+    def __init__(self) -> None:
+        self.given_root: Path | None = None
+        self.verbose = False
+        self.output = Format.CONSOLE
 
     @property
     def root(self) -> Path:
@@ -51,7 +56,7 @@ class Globals:
         """
         from skillwalker.errors import NothingSelectedError
 
-        if (found := self._found()) is None:
+        if (found := self.found) is None:
             raise NothingSelectedError(
                 f"no evals/*/tests.json in {Path.cwd()} or above it; go to a directory that has one, "
                 "or name it with --root DIR before the command"
@@ -61,9 +66,15 @@ class Globals:
     @property
     def root_or_here(self) -> Path:
         """As `root`, but the current directory where none holds an eval: stored runs need no evals."""
-        return self._found() or Path.cwd()
+        return self.found or Path.cwd()
 
-    def _found(self) -> Path | None:
+    @property
+    def found(self) -> Path | None:
+        """As `root`, but None where no directory upwards holds an eval.
+
+        Raises:
+            ConfigurationError: `--root` names no directory.
+        """
         from skillwalker.errors import ConfigurationError
         from skillwalker.loading import find_root
 

@@ -131,7 +131,9 @@ def _processed(parameter: Any, process: Process, context: Any, value: Any) -> An
         found = annotation(value)
     elif (number := _number(parameter, annotation, value)) is not None:
         found = number
-    elif annotation == list[str] and isinstance(value, tuple | list):
+    elif (annotation is bool and isinstance(value, bool)) or (
+        annotation == list[str] and isinstance(value, tuple | list)
+    ):
         found = value
     else:
         return process(context, value)

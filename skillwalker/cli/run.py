@@ -7,48 +7,65 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Keyword, Output, Select, globals_of
+from skillwalker.cli.options import Format, Keyword, Select, globals_of
+
+# None means that the command line says nothing; then environment, configuration and defaults have their say,
+# and the limits of values are checked for all of them in one place.
 
 
 def run(
     context: typer.Context,
     select: Select = None,
     keyword: Keyword = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass in the last run.")] = False,
+    failed: Annotated[
+        bool | None, typer.Option("--failed/--no-failed", help="Only what did not pass in the last run.")
+    ] = None,
     isolated: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--isolated", help="A fresh Docker container per trial, no network; else on this machine."
-        ),
-    ] = False,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=1000, metavar="N", help='Trials of every test; beats "trials" in tests.json.'
+            "--isolated/--no-isolated",
+            help="A fresh Docker container per trial, no network; else on this machine.",
         ),
     ] = None,
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", help='Trials of every test; beats "trials" in tests.json.')
+    ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option("-j", "--jobs", min=1, metavar="N", help="Trials at a time [default: what fits]."),
+        int | None, typer.Option("-j", "--jobs", metavar="N", help="Trials at a time [default: what fits].")
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="Model for all tests: opus, sonnet, haiku or claude-...")
     ] = None,
     judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
     rehearse: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--rehearse", help="Answers come from rehearsal.json or a simple rule, not from a model."
+            "--rehearse/--no-rehearse",
+            help="Answers come from rehearsal.json or a simple rule, not from a model.",
         ),
-    ] = False,
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Keep what the model answers in DIR, for --replay.")
+    ] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Answers come from what was recorded in DIR.")
+    ] = None,
     timeout: Annotated[
-        float, typer.Option(min=1, max=604_800, metavar="SECONDS", help="Limit of one trial.")
-    ] = 600.0,
+        float | None, typer.Option(metavar="SECONDS", help="Limit of one trial [default: 600].")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="No new turn of a model once the run has cost that.")
+    ] = None,
     background: Annotated[
-        bool,
-        typer.Option("--background", help="Let agents and commands run in the background, as for users."),
-    ] = False,
-    output: Output = Format.CONSOLE,
+        bool | None,
+        typer.Option(
+            "--background/--no-background",
+            help="Let agents and commands run in the background, as for users.",
+        ),
+    ] = None,
+    output: Annotated[
+        Format | None, typer.Option("--format", help="How the result is printed [default: console].")
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -56,10 +73,20 @@ def run(
         ),
     ] = None,
     allow_unmeasured: Annotated[
-        int, typer.Option(min=0, metavar="N", help="So many unmeasured tests are no reason for exit code 6.")
-    ] = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, start nothing.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the trials' containers or directories.")] = False,
+        int | None,
+        typer.Option(
+            metavar="N", help="So many unmeasured tests are no reason for exit code 6 [default: 0]."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool | None,
+        typer.Option(
+            "--dry-run/--no-dry-run", help="Print what would run and where options come from, start nothing."
+        ),
+    ] = None,
+    keep: Annotated[
+        bool | None, typer.Option("--keep/--no-keep", help="Keep the trials' containers or directories.")
+    ] = None,
     image: Annotated[
         str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
     ] = None,
@@ -68,33 +95,60 @@ def run(
         typer.Option(metavar="PATH", help="Claude Code for runs on this machine [default: the one on PATH]."),
     ] = None,
     yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Agree that Claude Code runs with permissions skipped on this machine."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--yes/--no-yes", help="Agree that Claude Code runs with permissions skipped on this machine."
+        ),
+    ] = None,
 ) -> None:
-    """Run evals: one sandbox per trial, a verdict per expectation."""
-    from skillwalker.cli.running import carry_out
-    from skillwalker.request import RunRequest
+    """Run evals: one sandbox per trial, a verdict per expectation.
 
+    Every option but --resume can have another default: in skillwalker.toml, or in a variable such as
+    SKILLWALKER_JOBS.
+    """
+    import os
+
+    from skillwalker.cli.running import carry_out
+    from skillwalker.configuration import Configuration, read_configuration
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.sources import settle
+
+    given = {
+        "keyword": keyword,
+        "failed": failed,
+        "isolated": isolated,
+        "trials": trials,
+        "jobs": jobs,
+        "model": model,
+        "judge_model": judge_model,
+        "rehearse": rehearse,
+        "record": record,
+        "replay": replay,
+        "timeout": timeout,
+        "max_cost": max_cost,
+        "background": background,
+        "format": None if output is None else str(output),
+        "allow_unmeasured": allow_unmeasured,
+        "dry_run": dry_run,
+        "keep": keep,
+        "image": image,
+        "claude": claude,
+        "yes": yes,
+    }
     known = globals_of(context)
-    request = RunRequest(
-        root=known.root,
-        cwd=Path.cwd(),
-        select=tuple(select or ()),
-        keyword=keyword,
-        failed=failed,
-        isolated=isolated,
-        rehearse=rehearse,
-        trials=trials,
-        jobs=jobs,
-        model=model,
-        judge_model=judge_model,
-        timeout_seconds=timeout,
-        background=background,
-        allow_unmeasured=allow_unmeasured,
-        keep=keep,
-        image=image,
-        claude=claude,
-        permitted=yes,
+    root = known.found
+    configuration = read_configuration(root) if root else Configuration()
+    settled = settle(given, os.environ, configuration, resuming=resume is not None)
+    known.output = Format(settled.values.get("format", Format.CONSOLE))
+    if root is None and settled.problems:
+        raise ConfigurationError(settled.problems)
+    request = settled.request(known.root, Path.cwd(), tuple(select or ()))
+    raise typer.Exit(
+        carry_out(
+            request,
+            known.output,
+            dry_run=settled.values.get("dry_run", False),
+            resume=resume,
+            settled=settled,
+        )
     )
-    raise typer.Exit(carry_out(request, output, dry_run=dry_run, resume=resume))

@@ -12,8 +12,11 @@ from pathlib import Path
 import typer
 from attrs import evolve
 
+from skillwalker.answering import answering_notices, model_source
+from skillwalker.cli.dry_run import can_ask, plan_as_json, plan_as_text
 from skillwalker.cli.options import Format
-from skillwalker.errors import ConfigurationError
+from skillwalker.credentials import find_credentials
+from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.loading import find_root
 from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
@@ -22,9 +25,13 @@ from skillwalker.reports.console import Paint, banner, plain, run_report
 from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.resume import prepare_resumed
+from skillwalker.sandbox.passing import passed_environment, passing_notices, secrets_of
 from skillwalker.session import prepare, require_startable
 from skillwalker.session import run as run_session
-from skillwalker.text import count, safe
+from skillwalker.sources import Settled
+from skillwalker.text import safe
+
+NOTHING_SAID = Settled({}, {})
 
 
 def carry_out(
@@ -33,30 +40,37 @@ def carry_out(
     *,
     dry_run: bool = False,
     resume: str | None = None,
+    settled: Settled = NOTHING_SAID,
     hint: str | None = None,
 ) -> int:
     """Prepares, runs and reports; returns the exit code.
 
     Args:
         resume: The stored run to go on with.
+        settled: Where the request's values come from.
         hint: What to do next, for a run that will not be there for `skillwalker show`.
     """
-    prepared = prepare(request) if resume is None else prepare_resumed(request, resume)
+    prepared = _prepare(request, resume, settled)
     request = prepared.request
     if dry_run:
-        typer.echo(_plan_as_json(prepared) if output is Format.JSON else _plan_as_text(prepared))
+        typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
         return 0
-    request = ask_permission(request)
-    require_startable(request)
-    prepared = evolve(prepared, request=request)
-    note = banner("rehearsal")
+    prepared = _permitted(prepared)
+    request = prepared.request
+    require_startable(prepared, os.environ)
+    passed = passed_environment(request.sandbox_env, os.environ)
+    answering = answering_notices(request, prepared.tests, os.environ)
+    prepared = evolve(prepared, notices=(*prepared.notices, *passing_notices(passed), *answering))
+    note = banner(model_source(request))
     if note:
         _tell(note, err=True)
     for notice in prepared.notices:
         _tell(f"note: {safe(notice)}", err=True)
+    credentials = find_credentials(os.environ, subscription=request.subscription).secrets
+    redactor = Redactor((*secrets_in(os.environ), *credentials, *secrets_of(passed)))
     # What an expectation of another package prints must not end up in the result.
     with _progress(prepared.trials) as progress, contextlib.redirect_stdout(sys.stderr):
-        result = run_session(prepared, progress, progress.say, Redactor(secrets_in(os.environ)))
+        result = run_session(prepared, progress, progress.say, redactor, os.environ)
     together = output is Format.CONSOLE and sys.stdout.isatty() and sys.stderr.isatty()
     if note and not together:  # else this would be the middle of what one terminal shows
         _tell(note, err=True)
@@ -68,6 +82,23 @@ def carry_out(
         go_on = None if hint else f"{program} run --resume {result.run_id}"
         _tell(run_report(result, paint(sys.stdout.isatty()), more, go_on, begun=together))
     return result.exit_code
+
+
+def _prepare(request: RunRequest, resume: str | None, settled: Settled) -> Prepared:
+    """With the problems of options and configuration, those of the evals are told too."""
+    problems: list[Problem] = [*settled.problems]
+    prepared = None
+    try:
+        said = settled.said()
+        prepared = prepare(request) if resume is None else prepare_resumed(request, resume, said)
+    except ConfigurationError as error:
+        problems += error.problems
+    except NothingSelectedError:
+        if not problems:
+            raise
+    if problems or prepared is None:
+        raise ConfigurationError(problems)
+    return evolve(prepared, notices=(*settled.notes, *prepared.notices))
 
 
 def command(root: Path) -> str:
@@ -84,16 +115,18 @@ def _tell(text: str, *, err: bool = False) -> None:
         typer.echo(text, err=err)
 
 
-def ask_permission(request: RunRequest) -> RunRequest:
-    """The request with the user's answer, where one is needed and somebody is there to give it.
+def _permitted(prepared: Prepared) -> Prepared:
+    """With the user's answer, where one is needed and somebody is there to give it.
 
     Raises:
         ConfigurationError: it could not be started whatever the answer.
     """
-    if request.isolated or request.permitted or not _can_ask():
-        return request
-    require_startable(evolve(request, permitted=True))
-    return evolve(request, permitted=typer.confirm(f"This {PERMISSION}. Go on?", err=True))
+    request = prepared.request
+    if request.isolated or request.permitted or not can_ask():
+        return prepared
+    agreed = evolve(prepared, request=evolve(request, permitted=True))
+    require_startable(agreed, os.environ)
+    return agreed if typer.confirm(f"This {PERMISSION}. Go on?", err=True) else prepared
 
 
 def paint(terminal: bool) -> Paint:
@@ -114,63 +147,3 @@ def _progress(total: int) -> LiveProgress | PlainProgress:
     if sys.stderr.isatty() and not still:
         return LiveProgress(sys.stderr, total)
     return PlainProgress(sys.stderr, total)
-
-
-def _plan_as_text(prepared: Prepared) -> str:
-    request = prepared.request
-    lines = [f"note: {safe(notice)}" for notice in prepared.notices]
-    for test in prepared.tests:
-        one = test.checked
-        answers = f"; rehearsed {'scripted' if one.script else 'by the rule'}" if request.rehearse else ""
-        lines.append(
-            f"{safe(one.eval.name)}::{safe(one.test.name)}  ({one.test.type}, {test.model}, "
-            f"{count(test.trials, 'trial')}, "
-            f"{count(len(one.expectations), 'expectation')}{answers})"
-        )
-    own = f"on this machine, with {request.claude or 'the claude on PATH'}"
-    where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
-    lines += [
-        f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}, cost unknown; "
-        "nothing was started",
-        f"root {request.root}; timeout {request.timeout_seconds:g} s; "
-        f"jobs {request.jobs or 'as many as fit'}; {where}; "
-        f"background tasks {'on' if request.background else 'off'}",
-    ]
-    lines += [f"this run would be refused: {safe(why)}" for why in _refusals(request)]
-    return "\n".join(lines)
-
-
-def _refusals(request: RunRequest) -> list[str]:
-    """Why the command could not be carried out; a question that it would ask first is no refusal."""
-    try:
-        require_startable(evolve(request, permitted=request.permitted or _can_ask()))
-    except ConfigurationError as error:
-        return [problem.message for problem in error.problems]
-    return []
-
-
-def _can_ask() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _plan_as_json(prepared: Prepared) -> str:
-    tests = [
-        {
-            "eval": test.checked.eval.name,
-            "name": test.checked.test.name,
-            "type": str(test.checked.test.type),
-            "model": test.model,
-            "trials": test.trials,
-            "need": test.need,
-        }
-        for test in prepared.tests
-    ]
-    return json.dumps(
-        {
-            "tests": tests,
-            "trials": prepared.trials,
-            "cost_usd": None,
-            "notes": prepared.notices,
-            "refused": _refusals(prepared.request),
-        }
-    )

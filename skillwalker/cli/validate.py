@@ -13,16 +13,26 @@ def validate(
     context: typer.Context, select: Select = None, keyword: Keyword = None, output: Output = Format.CONSOLE
 ) -> None:
     """Check everything that can be known without starting anything."""
+    import os
+
     from skillwalker.checks import check
-    from skillwalker.errors import ConfigurationError, Problem
+    from skillwalker.configuration import read_configuration
+    from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
     from skillwalker.select import Selection
+    from skillwalker.sources import settle
     from skillwalker.text import count, safe
 
     root = globals_of(context).root
-    checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
-    for note in (*notes, *checked.notices):
+    settled = settle({}, os.environ, read_configuration(root))
+    try:
+        checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
+    except NothingSelectedError:
+        if settled.problems:
+            raise ConfigurationError(settled.problems) from None
+        raise
+    for note in (*settled.notes, *notes, *checked.notices):
         typer.echo(f"note: {safe(note)}", err=True)
-    problems = (*checked.problems, *map(Problem, checked.broken))
+    problems = (*settled.problems, *checked.problems, *map(Problem, checked.broken))
     if problems:
         raise ConfigurationError(problems)
     evals = len({one.eval.name for one in checked.tests})
