@@ -59,6 +59,7 @@ SLOW = (
 )
 MAY_BE_SLOW = {
     "skillwalker.gateway.app": {"asyncio"},
+    "skillwalker.gateway.coalescing": {"asyncio"},
     "skillwalker.gateway.forward": {"asyncio"},
     "skillwalker.gateway.pacing": {"asyncio"},
     "skillwalker.gateway.budget": {"asyncio"},
