@@ -39,6 +39,7 @@ _WHAT_TO_TYPE = (
     "type `skillwalker run --isolated --rehearse` to run in containers, "
     "or `skillwalker run --rehearse --yes` on this machine"
 )
+_UNRESTRICTED = "sandbox.network.allow has no effect without --isolated: trials reach what this machine does"
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -59,6 +60,8 @@ def prepare(request: RunRequest) -> Prepared:
         raise ConfigurationError([*problems, *checked.problems])
     planned = plan(checked.tests, model=request.model, trials=request.trials)
     notices = dict.fromkeys([*notes, *checked.notices, *tree_notices(planned), *checked.broken])
+    if request.network_allow and not request.isolated:
+        notices[_UNRESTRICTED] = None
     return Prepared(request, planned, tuple(notices))
 
 
@@ -73,10 +76,14 @@ def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> Non
     """
     request = prepared.request
     problems = _sandbox_problems(request)
-    try:
-        passed_environment(request.sandbox_env, environment)
-    except ConfigurationError as error:
-        problems += error.problems
+    for needed in (
+        lambda: passed_environment(request.sandbox_env, environment),
+        lambda: _network(request, environment),
+    ):
+        try:
+            needed()
+        except ConfigurationError as error:
+            problems += error.problems
     unanswered = list(answering_problems(request, prepared.tests, environment, prepared.finished))
     problems += unanswered
     if unanswered and not request.isolated and model_source(request) == "api":

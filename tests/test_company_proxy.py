@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillwalker.errors import CannotStartError
+from skillwalker.errors import ConfigurationError
 from skillwalker.sandbox.company_proxy import CompanyProxy, WayOut
 
 
@@ -29,7 +29,7 @@ def test_a_password_becomes_a_header() -> None:
 
 @pytest.mark.parametrize("text", ["https://proxy:1", "socks5://proxy:1", "http://", "http://proxy:port"])
 def test_a_proxy_of_another_kind_is_told_without_its_password(text: str) -> None:
-    with pytest.raises(CannotStartError, match="HTTPS_PROXY must name a proxy") as caught:
+    with pytest.raises(ConfigurationError, match="HTTPS_PROXY must name a proxy") as caught:
         WayOut.of({"HTTPS_PROXY": text.replace("://", "://me:secret@")})
     assert "secret" not in str(caught.value)
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
-from skillwalker.errors import CannotStartError
+from skillwalker.errors import ConfigurationError
 
 
 @frozen
@@ -38,7 +38,7 @@ class WayOut:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> WayOut:
-        """Raises CannotStartError for a proxy of a kind that Skillwalker cannot use."""
+        """Raises ConfigurationError for a proxy of a kind that Skillwalker cannot use."""
 
         def value(name: str) -> str:
             return environment.get(name.lower()) or environment.get(name.upper()) or ""
@@ -68,9 +68,11 @@ def _proxy(name: str, text: str) -> CompanyProxy | None:
     except ValueError:
         url, port = urlsplit(""), 0
     if url.scheme != "http" or not url.hostname:
-        raise CannotStartError(
-            f"{name} must name a proxy as http://host:port; trials cannot reach the hosts of the "
-            "configuration through any other kind"
+        raise ConfigurationError(
+            [
+                f"{name} must name a proxy as http://host:port: trials cannot reach the hosts of "
+                "sandbox.network.allow through any other kind"
+            ]
         )
     authorization = None
     if url.username is not None:
