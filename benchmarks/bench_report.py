@@ -52,9 +52,10 @@ def main() -> int:
             check=False,
         )
         took = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        peak, processor = used.ru_maxrss / 1000, used.ru_utime + used.ru_stime
         size = page.stat().st_size / 1e6 if done.returncode == 0 else float("inf")
-    print(f"{TESTS * TRIALS} trials: {took:.2f} s (at most {SECONDS:g})")
+    print(f"{TESTS * TRIALS} trials: {took:.2f} s (at most {SECONDS:g}), {processor:.2f} s of processor time")
     print(
         f"page {size:.1f} MB (at most {MEGABYTES:g}), peak memory {peak:.0f} MB (at most {PEAK_MEGABYTES:g})"
     )

@@ -10,7 +10,7 @@ from typing import Literal
 from attrs import frozen
 
 from skillwalker.errors import SkillwalkerError
-from skillwalker.reports.excerpt import Budget
+from skillwalker.reports.excerpt import Budget, Harmless
 from skillwalker.reports.saved import Scaffold
 from skillwalker.text import count, safe
 from skillwalker.tree import Tree
@@ -161,7 +161,7 @@ def diff_lines(old: str, new: str, budget: Budget, most: int = _LINES) -> tuple[
             left_out += 1
             continue
         shown = budget.excerpt(text, _LINE)
-        lines.append(Line(mark, shown.text + ("…" if shown.left_out else "")))
+        lines.append(Line(mark, Harmless(f"{shown.text}…") if shown.left_out else shown.text))
     return tuple(lines), f"{count(left_out, 'more line')} of the diff" if left_out else None
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import re
-
 from attrs import define, frozen
 
 from skillwalker.text import safe
 
-_ESCAPED = re.compile(r"[&<>\"']")
+_ESCAPED = "&<>\"'"
 _ESCAPE_BYTES = 5  # `&quot;` in place of one
+
+
+class Harmless(str):
+    """A text that has been through `safe`; it still has to be escaped for where it stands."""
+
+    __slots__ = ()
 
 
 @frozen
 class Excerpt:
-    """The beginning of a text, harmless to show; it still has to be escaped for where it stands.
+    """The beginning of a text.
 
     Attributes:
         left_out: Characters that are not in `text`.
     """
 
-    text: str
+    text: Harmless
     left_out: int = 0
 
 
@@ -40,5 +44,6 @@ class Budget:
         text = text.replace("\r\n", "\n").strip("\n")
         kept = text[: min(limit, max(self.room, at_least, 0))]
         shown = safe(kept, lines=True)
-        self.room -= len(shown.encode("utf-8", "replace")) + _ESCAPE_BYTES * len(_ESCAPED.findall(shown))
-        return Excerpt(shown, len(text) - len(kept))
+        size = len(shown) if shown.isascii() else len(shown.encode("utf-8", "replace"))
+        self.room -= size + _ESCAPE_BYTES * sum(map(shown.count, _ESCAPED))
+        return Excerpt(Harmless(shown), len(text) - len(kept))

@@ -181,8 +181,11 @@ def _environment() -> Environment:
 
 
 def _harmless(value: Any) -> Any:
-    """Control, bidirectional and invisible format characters as visible escapes; markup of ours as it is."""
-    return safe(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    """Control, bidirectional and invisible format characters as visible escapes.
+
+    What has been through `safe`, our own markup and words of our own enumerations are types of their own.
+    """
+    return safe(value, lines=True) if type(value) is str else value
 
 
 def _cut(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from attrs import define, field
 
 from skillwalker.events import Event, as_dict, as_str, iter_events
-from skillwalker.reports.excerpt import Budget, Excerpt
+from skillwalker.reports.excerpt import Budget, Excerpt, Harmless
 from skillwalker.text import safe
 from skillwalker.tool_calls import blocks, text_of
 
@@ -21,7 +21,7 @@ _STEPS = 400
 _DEPTH = 6
 _TITLE = 160
 
-NOTHING = Excerpt("")
+NOTHING = Excerpt(Harmless(""))
 Kind = Literal["start", "given", "model", "thinking", "call", "end", "stray"]
 
 
