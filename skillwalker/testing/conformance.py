@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from skillwalker.commands import CommandResult, CommandRunner
 from skillwalker.evals import TestType
 from skillwalker.expectations.base import Health, Judge, Services, Trial, Verdict
 from skillwalker.expectations.bound import DETAIL_LIMIT, MESSAGE_LIMIT
@@ -19,7 +20,7 @@ from skillwalker.expectations.registry import Registry, instance_of
 from skillwalker.names import Names
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.testing import garbage, stories
-from skillwalker.testing.fakes import FakeJudge
+from skillwalker.testing.fakes import FakeCommands, FakeJudge
 from skillwalker.testing.subject import Subject, require, verdict_of
 from skillwalker.testing.watching import watched
 from skillwalker.text import safe
@@ -167,6 +168,7 @@ def conformance(
     good: Sequence[Any],
     bad: Sequence[Any] = (),
     judge: Callable[[], Judge] = lambda: FakeJudge(otherwise=True),
+    commands: Callable[[], CommandRunner] = lambda: FakeCommands(otherwise=CommandResult(0)),
     test_type: TestType = TestType.SKILL_PROMPT,
     prompt: str = "Do the task.",
     skill_file: str | None = None,
@@ -184,6 +186,7 @@ def conformance(
         good: Values that it takes, one for each form and combination of options that matters.
         bad: Values that it must refuse beside the obvious ones, which are made from the good ones.
         judge: Makes a judge that answers every question.
+        commands: Makes what ends every command.
         rubrics, eval_files, skill_file, agent_file: What the values name, as for `trial`.
     """
     import pytest
@@ -198,11 +201,14 @@ def conformance(
         "eval_files": eval_files,
     }
 
+    def services() -> Services:
+        return Services(judge=judge(), commands=commands())
+
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__.replace("_", "-"))
     def test_conformance(rule: Callable[[Subject], None], tmp_path: Path) -> None:
         registry = Registry.scan()
         registry.load(type)
-        rule(Subject(type, good, bad, given, lambda: Services(judge=judge()), tmp_path, registry))
+        rule(Subject(type, good, bad, given, services, tmp_path, registry))
 
     return test_conformance
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import attrs
 from attrs import define, field
 
-from skillwalker.errors import JudgeError
+from skillwalker.errors import JudgeError, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, NotObservedError, Services, Trial, Verdict
 from skillwalker.expectations.bound import Bound
@@ -70,6 +70,8 @@ class Subject:
             events,
             scaffold={"notes.txt": "before\n", "gone.txt": "gone\n"},
             files={"notes.txt": "after\n", **(files or {})},
+            # The longer a trial goes on, the longer it has taken; of a damaged stream nobody knows.
+            duration_ms=None if isinstance(events, stories.Stream) else 10_000 * len(events.events),
             **self.given,
         )
         return attrs.evolve(made, services=self.services())
@@ -95,11 +97,12 @@ def verdict_of(expectation: Any, on: Trial) -> Verdict:
     """What `check` itself says, before the core tidies it."""
     try:
         verdict: Any = expectation.check(on)
-    except (NotObservedError, JudgeError):
+    except (NotObservedError, JudgeError, SandboxError):
         return Verdict(Outcome.UNMEASURED, "not observed")  # the core words it
     except Exception as error:
         raise AssertionError(
-            f"`check` raised {type(error).__name__}: {error}; only NotObservedError and JudgeError may come"
+            f"`check` raised {type(error).__name__}: {error}; "
+            "it may raise NotObservedError, JudgeError or SandboxError, and leaves them to the core"
         ) from error
     require(isinstance(verdict, Verdict), f"`check` returned {type(verdict).__name__} instead of a Verdict")
     require(isinstance(verdict.outcome, Outcome), f"the outcome {verdict.outcome!r} is no Outcome")
