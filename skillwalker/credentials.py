@@ -22,7 +22,7 @@ BASE_URL = "ANTHROPIC_BASE_URL"
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 
-SUBSCRIPTION_SETTING = "`subscription = true` in skillwalker.toml"
+SUBSCRIPTION_SETTING = "`subscription = true` under `[model]` in skillwalker.toml"
 """What allows a subscription's token."""
 
 Kind = Literal["api-key", "auth-token", "subscription"]

@@ -16,9 +16,6 @@ from skillwalker.text import safe
 
 PROBE_SECONDS = 5.0
 
-EXTRA_CA_FILE = "NODE_EXTRA_CA_CERTS"
-"""How users of Claude Code name certificates of their own."""
-
 
 def examine_model(
     environment: Mapping[str, str],
@@ -54,6 +51,8 @@ def examine_model(
             "`claude setup-token` makes a token for CLAUDE_CODE_OAUTH_TOKEN",
         )
     if found.used:
+        from skillwalker.gateway.network import EXTRA_CA_FILE
+
         yield probe(found.used, environment.get(EXTRA_CA_FILE))
 
 

@@ -68,7 +68,7 @@ def test_what_is_used_knows_its_server_and_never_shows_its_secret():
     ("environment", "source", "said"),
     [
         (TOKEN, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL names none"),
-        (OAUTH | KEY, "CLAUDE_CODE_OAUTH_TOKEN", "`subscription = true` in skillwalker.toml"),
+        (OAUTH | KEY, "CLAUDE_CODE_OAUTH_TOKEN", "`subscription = true` under `[model]` in skillwalker.toml"),
         (KEY | TOKEN | OWN, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY goes first"),
         ({"ANTHROPIC_API_KEY": ""}, "ANTHROPIC_API_KEY", "empty"),
         ({"ANTHROPIC_API_KEY": "sk-ant-oat01-x"}, "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"),

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from skillwalker.cli.options import Format, Output
+from skillwalker.cli.options import Format, Output, globals_of
 
 
-def doctor(output: Output = Format.CONSOLE) -> None:
+def doctor(context: typer.Context, output: Output = Format.CONSOLE) -> None:
     """Check this machine, its Docker engine, the sandbox image and the way to the model."""
     import os
     import sys
     from pathlib import Path
 
+    from skillwalker.configuration import read_configuration
     from skillwalker.diagnosis import examine
     from skillwalker.errors import CannotStartError
     from skillwalker.model_diagnosis import examine_model
 
-    checks = [*examine(), *examine_model(os.environ, platform=sys.platform, home=Path.home())]
+    root = globals_of(context).found
+    subscription = root is not None and read_configuration(root).subscription
+    model = examine_model(os.environ, platform=sys.platform, home=Path.home(), subscription=subscription)
+    checks = [*examine(), *model]
     if output is Format.JSON:
         import json
 

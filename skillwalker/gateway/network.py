@@ -11,6 +11,9 @@ from urllib.request import getproxies, proxy_bypass
 from skillwalker.errors import ConfigurationError
 from skillwalker.text import safe
 
+EXTRA_CA_FILE = "NODE_EXTRA_CA_CERTS"
+"""The variable that users of Claude Code name certificates of their own with, beside those of the system."""
+
 
 def tls_context(extra_ca_file: str | None = None) -> ssl.SSLContext:
     """What this machine trusts, or what SSL_CERT_FILE or SSL_CERT_DIR name; and `extra_ca_file`.
