@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from attrs import frozen
@@ -9,7 +10,8 @@ from attrs import frozen
 from skillwalker.errors import ConfigurationError
 from skillwalker.records import load_run
 from skillwalker.results import TrialResult
-from skillwalker.store import Store
+from skillwalker.store import RunDirectory, Store
+from skillwalker.stored import NONE, get
 from skillwalker.text import count
 
 REAL = ("api", "record")
@@ -114,6 +116,21 @@ def expected_cost(wanted: Iterable[Wanted], store: Store) -> ExpectedCost:
             break
     tests = tuple(TestCost(one, tuple(seen[one.eval, one.name, one.model])) for one in wanted)
     return ExpectedCost(tests, used)
+
+
+def spent_in(run: RunDirectory) -> tuple[float, int]:
+    """US dollars that a run's trials and judges cost, also the attempts that were set aside, as far as it is
+    known; and in how many of them something is not."""
+    total, unknown = 0.0, 0
+    for path in run.path.glob("trials/*/trial.json"):
+        try:
+            data = json.loads(path.read_text("utf-8"))
+            costs = [get(data, key, int, float, NONE) for key in ("cost_usd", "judge_cost_usd")]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            costs = [None]
+        total += sum(cost for cost in costs if cost is not None)
+        unknown += None in costs
+    return total, unknown
 
 
 def _whole_cost(trial: TrialResult) -> float | None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from skillwalker.history import Wanted, expected_cost
+from skillwalker.history import Wanted, expected_cost, spent_in
 from skillwalker.outcomes import Outcome
 from skillwalker.records import planned_object, trial_file
 from skillwalker.results import TestResult, TrialResult
@@ -93,6 +93,14 @@ def test_a_damaged_run_is_passed_over(tmp_path):
     (broken.path / "run.json").write_text(json.dumps({"model_source": "api", "schema": 99}))
     (stored(tmp_path, [0.02], day=2).path / "run.json").write_text("{")
     assert expected(tmp_path).runs == 1
+
+
+def test_what_a_run_has_spent_counts_judges_and_attempts_that_were_set_aside(tmp_path):
+    directory = stored(tmp_path, [0.02, 0.03, None], judged=0.01)
+    directory.set_aside("one.0")
+    directory.finish_trial("one.0", {"cost_usd": 1.0, "judge_cost_usd": None})
+    (directory.trial("one.9") / "trial.json").write_text("[")
+    assert spent_in(directory) == (pytest.approx(0.03 + 0.04 + 0.01 + 1.0), 3)
 
 
 def test_there_may_be_no_run_at_all(tmp_path):
