@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -98,6 +99,11 @@ class Command:
                     _existing(eval, name)
                 except ValueError as error:
                     yield f"run: {error}"
+        for name in _links(eval.directory / FOLDER):
+            try:
+                _existing(eval, name)
+            except ValueError as error:
+                yield f"{error}, and only what lies in {FOLDER}/ comes along"
 
     def check(self, trial: Trial) -> Verdict:
         workspace = trial.workspace
@@ -184,6 +190,14 @@ def _output(result: CommandResult) -> str:
         if tail := text.strip()[-_OUTPUT:]:
             return f"; the end of its {name}: {safe(tail)}"
     return "; it printed nothing"
+
+
+def _links(folder: Path) -> Iterator[str]:
+    """The symbolic links below a directory, relative to it."""
+    for place, directories, files in os.walk(folder):
+        for name in (*directories, *files):
+            if (path := Path(place, name)).is_symlink():
+                yield path.relative_to(folder).as_posix()
 
 
 def _existing(eval: Eval, name: str) -> Path:

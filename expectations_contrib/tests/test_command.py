@@ -185,6 +185,19 @@ def test_what_may_be_there_is_no_problem(problems, line) -> None:
     assert problems({"command": line}, {**CHECKS, "checks/data/a.txt": ""}) == []
 
 
+def test_links_that_lead_out_of_the_folder_are_told(problems, tmp_path) -> None:
+    files = {**CHECKS, "secret.txt": ""}
+    assert problems({"command": "true"}, files) == []
+    folder = tmp_path / "evals" / "example" / "checks"
+    (folder / "inner.py").symlink_to("columns.py")
+    assert problems({"command": "true"}) == []
+    (folder / "outer.txt").symlink_to("../secret.txt")
+    assert problems({"command": "true"}) == [
+        "command: checks/outer.txt is a link that leads out of its folder, "
+        "and only what lies in checks/ comes along"
+    ]
+
+
 def test_an_answer_may_be_all_of_the_output() -> None:
     answer = read_answer('{\n "passed": true,\n "message": "fine"\n}\n', required=True)
     assert answer is not None
