@@ -58,6 +58,21 @@ class Answering:
         return tuple(self._recording.problems)
 
 
+@frozen
+class Asked:
+    """What a run asks.
+
+    Attributes:
+        models: By their full names, as far as they are known; agents of a plugin may ask others.
+        trials: Ids of the trials to run.
+        judged: Ids of those, or of stored ones, that ask a judge.
+    """
+
+    models: tuple[str, ...] = ()
+    trials: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
+
+
 def model_source(request: RunRequest) -> ModelSource:
     """Where the answers of a run come from."""
     if request.rehearse:
@@ -68,23 +83,18 @@ def model_source(request: RunRequest) -> ModelSource:
 
 
 def answering_problems(
-    request: RunRequest,
-    tests: Collection[PlannedTest],
-    environment: Mapping[str, str],
-    skip: Collection[str] = (),
+    request: RunRequest, asked: Asked, environment: Mapping[str, str]
 ) -> Iterator[Problem]:
     """Why there would be no answers; nothing is started to find out.
 
     Args:
-        tests: Those that are to run; the judges of stored trials count as such.
         environment: Where credentials are looked for.
-        skip: Ids of trials that need not run.
     """
     source = model_source(request)
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.checking import check
 
-        yield from check(request.replay, *_trials(tests, skip))
+        yield from check(request.replay, asked.trials, asked.judged)
     if source not in ("api", "record"):
         return
     found = find_credentials(environment, subscription=request.subscription)
@@ -94,31 +104,28 @@ def answering_problems(
     if request.max_cost_usd is not None:
         from skillwalker.gateway.budget import price_problems
 
-        yield from map(Problem, price_problems(asked_models(request, tests), load_prices(request.prices)))
+        yield from map(Problem, price_problems(asked.models, load_prices(request.prices)))
 
 
-def answering_notices(
-    request: RunRequest, tests: Collection[PlannedTest], environment: Mapping[str, str]
-) -> tuple[str, ...]:
+def answering_notices(request: RunRequest, asked: Asked, environment: Mapping[str, str]) -> tuple[str, ...]:
     """What a user should know before the start, a sentence each."""
     source = model_source(request)
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.checking import missing
 
-        return tuple(missing(request.replay, *_trials(tests, ())))
+        return tuple(missing(request.replay, asked.trials, asked.judged))
     if source == "rehearsal":
         return ()
-    found = find_credentials(environment, subscription=request.subscription)
-    return found.warnings
+    return find_credentials(environment, subscription=request.subscription).warnings
 
 
-def overrun(request: RunRequest, tests: Collection[PlannedTest], jobs: int) -> Overrun | None:
+def overrun(request: RunRequest, asked: Asked, jobs: int) -> Overrun | None:
     """What a run may spend beyond its cap at most; None where there is none."""
     if request.max_cost_usd is None or model_source(request) not in ("api", "record"):
         return None
     from skillwalker.gateway.budget import worst_overrun
 
-    return worst_overrun(jobs, asked_models(request, tests), load_prices(request.prices))
+    return worst_overrun(jobs, asked.models, load_prices(request.prices))
 
 
 def answering(
@@ -146,7 +153,13 @@ def answering(
     if source == "rehearsal":
         from skillwalker.gateway.rehearsal import RehearsalResponder
 
-        return Answering(source, FaultsResponder(RehearsalResponder()))
+        rehearsal = RehearsalResponder()
+        if request.record is None:
+            return Answering(source, FaultsResponder(rehearsal))
+        from skillwalker.gateway.cassettes.recording import RecordingResponder
+
+        recorded = RecordingResponder(rehearsal, request.record, redactor=redactor)
+        return Answering(source, FaultsResponder(recorded), recording=recorded)
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.replaying import ReplayResponder
 
@@ -170,13 +183,23 @@ def answering(
     return Answering(source, FaultsResponder(responder), credential, prices, budget, recording)
 
 
-def asked_models(request: RunRequest, tests: Iterable[PlannedTest]) -> tuple[str, ...]:
-    """The models that are known to be asked, by their full names; agents of a plugin may ask others."""
-    found: dict[str, None] = {}
+def asked_of(request: RunRequest, tests: Iterable[PlannedTest], skip: Collection[str] = ()) -> Asked:
+    """What the tests of a run will ask.
+
+    Args:
+        skip: Ids of trials that need not run.
+    """
+    models: dict[str, None] = {}
+    ids: list[str] = []
+    judged: list[str] = []
     for test in tests:
-        found[model_id(test.model)] = None
-        found |= dict.fromkeys(map(model_id, judge_models(request, test.checked)))
-    return tuple(found)
+        own = [trial for trial in test.trial_ids() if trial not in skip]
+        ids += own
+        models[model_id(test.model)] = None
+        if test.checked.uses_judge:
+            judged += own
+            models |= dict.fromkeys(map(model_id, judge_models(request, test.checked)))
+    return Asked(tuple(models), tuple(ids), tuple(judged))
 
 
 def judge_models(request: RunRequest, checked: CheckedTest) -> Iterator[str]:
@@ -186,14 +209,3 @@ def judge_models(request: RunRequest, checked: CheckedTest) -> Iterator[str]:
             model = request.judge_model or getattr(bound.expectation, "model", None)
             if isinstance(model, str) and is_model(model):
                 yield model
-
-
-def _trials(tests: Iterable[PlannedTest], skip: Collection[str]) -> tuple[list[str], list[str]]:
-    """The ids of the trials, and of those that ask a judge."""
-    ids, judged = [], []
-    for test in tests:
-        own = [trial for trial in test.trial_ids() if trial not in skip]
-        ids += own
-        if test.checked.uses_judge:
-            judged += own
-    return ids, judged

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from attrs import evolve
 
+from skillwalker.answering import Asked, answering, answering_problems, judge_models
 from skillwalker.checks import CheckedTest, check
 from skillwalker.claude_code import prompt_text
-from skillwalker.errors import ConfigurationError, NothingSelectedError
+from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.expectations.base import Health, Services
-from skillwalker.gateway.rehearsal import RehearsalResponder
 from skillwalker.gateway.responders import Caller
 from skillwalker.gateway.server import Gateway
 from skillwalker.judge_client import AnthropicJudge, import_ahead
+from skillwalker.models import model_id
 from skillwalker.records import load_run, verdict_object
 from skillwalker.redaction import Redactor
+from skillwalker.request import RunRequest
 from skillwalker.results import RunResult, TrialResult, trial_outcome
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory
@@ -27,32 +29,63 @@ from skillwalker.workspace import Workspace
 
 
 def rejudge(
-    directory: RunDirectory, root: Path, *, judge_model: str | None = None, redactor: Redactor | None = None
+    directory: RunDirectory,
+    request: RunRequest,
+    *,
+    redactor: Redactor | None = None,
+    environment: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = print,
 ) -> RunResult:
     """The run with new verdicts, which are also kept in its `judgements/`.
 
     Args:
-        judge_model: Beats the models in the expectations.
+        request: Of it count the root with the evals, the judge's model, and what answers.
+        environment: Where credentials are looked for.
+        say: Is told when all have to wait.
 
     Raises:
-        ConfigurationError: a test of the run is not there any more, or its eval has problems.
+        ConfigurationError: a test of the run is gone, its eval has problems, or nothing answers.
         NothingSelectedError: the run has no trial that could be judged.
     """
+    redactor, environment = redactor or Redactor(), environment or {}
+    # A second Claude Code would need a sandbox; here a client of ours asks, with a key.
+    request = evolve(request, subscription=False)
     run = load_run(directory)
     if not any(test.trials for test in run.tests):
         raise NothingSelectedError(f"run {run.run_id} has no finished trial to judge")
-    known = _checked(run, root)
-    if any(one.uses_judge for one in known.values()):
+    known = _checked(run, request.root)
+    judge_model = request.judge_model
+    asks = any(one.uses_judge for one in known.values())
+    if asks:
+        if problems := list(_unanswered(request, known, run, environment)):
+            raise ConfigurationError(problems)
         import_ahead()
+    answers = answering(request if asks else evolve(request, rehearse=True), environment, redactor, say)
     tests = []
-    with Gateway(RehearsalResponder()) as gateway:
+    with Gateway(answers.responder) as gateway:
         for test in run.tests:
             checked = known[test.eval, test.name]
             trials = tuple(_again(trial, checked, directory, gateway, judge_model) for trial in test.trials)
             tests.append(evolve(test, trials=trials))
+    for note in answers.close():
+        say(note)
     again = evolve(run, tests=tuple(tests))
-    directory.add_judgement((redactor or Redactor()).value(list(_lines(again))))
+    directory.add_judgement(redactor.value(list(_lines(again))))
     return again
+
+
+def _unanswered(
+    request: RunRequest,
+    known: Mapping[tuple[str, str], CheckedTest],
+    run: RunResult,
+    environment: Mapping[str, str],
+) -> Iterator[Problem]:
+    """Why the judges would get no answers."""
+    models = {model_id(one): None for checked in known.values() for one in judge_models(request, checked)}
+    judged = [
+        trial.id for test in run.tests if known[test.eval, test.name].uses_judge for trial in test.trials
+    ]
+    yield from answering_problems(request, Asked(tuple(models), (), tuple(judged)), environment)
 
 
 def _checked(run: RunResult, root: Path) -> Mapping[tuple[str, str], CheckedTest]:
@@ -89,7 +122,9 @@ def _again(
     scaffold = Tree.of_directory(test.scaffold, root=test.scaffold) if test.scaffold else None
     saved = path / "workspace.tar"
     workspace = Workspace(saved, scaffold) if saved.exists() else None
-    caller = Caller(trial_id=trial.id, purpose="judge", index=trial.index, script=checked.script)
+    caller = Caller(
+        trial_id=trial.id, purpose="judge", index=trial.index, script=checked.script, by_claude_code=False
+    )
     with gateway.open(caller) as link:
         judged = judge_all(
             checked,

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from skillwalker import __version__
-from skillwalker.answering import Answering, answering, answering_problems, model_source, overrun
+from skillwalker.answering import (
+    Answering,
+    Asked,
+    answering,
+    answering_problems,
+    asked_of,
+    model_source,
+    overrun,
+)
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.jobs import Listener, Settings
@@ -22,6 +30,7 @@ from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import jobs as trial_jobs
 from skillwalker.plan import plan, tree_notices
+from skillwalker.provenance import models_object, run_notes
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
 from skillwalker.request import Prepared, Resumed, RunRequest
@@ -65,6 +74,11 @@ def prepare(request: RunRequest) -> Prepared:
     return Prepared(request, planned, tuple(notices))
 
 
+def asked_by(prepared: Prepared) -> Asked:
+    """What the trials that are still to run will ask."""
+    return asked_of(prepared.request, prepared.tests, prepared.finished)
+
+
 def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> None:
     """Tells of everything because of which a run cannot start, without starting anything.
 
@@ -84,7 +98,7 @@ def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> Non
             needed()
         except ConfigurationError as error:
             problems += error.problems
-    unanswered = list(answering_problems(request, prepared.tests, environment, prepared.finished))
+    unanswered = list(answering_problems(request, asked_by(prepared), environment))
     problems += unanswered
     if unanswered and not request.isolated and model_source(request) == "api":
         problems.insert(0, Problem(_WHAT_TO_TYPE))
@@ -128,7 +142,7 @@ def run(
         place = stack.enter_context(opened(prepared, run_id, progress, passed))
         sandbox, version = place.sandbox, place.claude_code_version
         jobs = request.jobs or sandbox.default_jobs(request.limits.memory_mib)
-        beyond = overrun(request, prepared.tests, jobs)
+        beyond = overrun(request, asked_by(prepared), jobs)
         if beyond:
             progress(f"--max-cost ${request.max_cost_usd:g}; {beyond}")
         spent = _spent(resumed) if beyond else 0.0
@@ -160,10 +174,14 @@ def run(
         ran = run_jobs(todo, executor, supervisor, place.commands.stop if place.commands else None)
     for note in (*sandbox.notes, *answers.close()):
         progress(note)
-    before = directory.manifest().get("duration_ms") if resumed else 0
+    result = load_run(directory)
+    models = {"models": models_object(result.tests)} if answers.prices else {}
+    for note in run_notes(result.tests) if answers.prices else ():
+        progress(note)
+    before = result.duration_ms if resumed else 0
     together = None if before is None else before + ran.duration_ms  # unknown after a crash
     try:
-        directory.update({"duration_ms": together, "interrupted": ran.interrupted})
+        directory.update({"duration_ms": together, "interrupted": ran.interrupted, **models})
     except OSError as error:  # the disk is full; what was measured is told all the same
         progress(f"run.json could not be completed: {error.strerror}")
     return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)

@@ -73,7 +73,7 @@ MAY_BE_SLOW = {
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;
-# what `ps` is started with; what trials are given of it, and how this machine reaches others.
+# what `ps` is started with; and what trials on this machine are given of it.
 READS_ENVIRONMENT = {
     "skillwalker.sandbox.engine",
     "skillwalker.sandbox.image",

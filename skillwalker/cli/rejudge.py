@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,9 +18,18 @@ def rejudge(
     ] = "last",
     judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
     rehearse: Annotated[
-        bool,
+        bool | None,
         typer.Option("--rehearse", help="The judge's answers come from rehearsal.json or a simple rule."),
-    ] = False,
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Ask the model, and keep its answers in DIR.")
+    ] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The judge's answers come from what DIR has recorded.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="What all judges may cost together.")
+    ] = None,
     output: Output = Format.CONSOLE,
 ) -> None:
     """Judge stored trials again, with the eval as it is now."""
@@ -29,29 +39,38 @@ def rejudge(
     import sys
 
     from skillwalker.cli.running import paint
+    from skillwalker.configuration import read_configuration
+    from skillwalker.credentials import find_credentials
     from skillwalker.errors import ConfigurationError
-    from skillwalker.models import is_model
     from skillwalker.records import run_object
     from skillwalker.redaction import Redactor, secrets_in
     from skillwalker.rejudge import rejudge as judge_again
     from skillwalker.reports.console import run_report
+    from skillwalker.sources import settle
     from skillwalker.store import Store
 
-    problems = []
-    if judge_model is not None and not is_model(judge_model):
-        problems.append(
-            f"--judge-model must be opus, sonnet, haiku or a full claude-... name, not {judge_model}"
-        )
-    if not rehearse:
-        problems.append("there is no model to judge: this version has rehearsed models only; add --rehearse")
-    if problems:
-        raise ConfigurationError(problems)
+    given = {
+        "judge_model": judge_model,
+        "rehearse": rehearse,
+        "record": record,
+        "replay": replay,
+        "max_cost": max_cost,
+    }
     known = globals_of(context)
+    settled = settle(given, os.environ, read_configuration(known.root))
+    if settled.problems:
+        raise ConfigurationError(settled.problems)
+    request = settled.request(known.root, Path.cwd())
     directory = Store(known.root_or_here).find(run)
+    redactor = Redactor((*secrets_in(os.environ), *find_credentials(os.environ).secrets))
     # What an expectation of another package prints must not end up in the result.
     with contextlib.redirect_stdout(sys.stderr):
         result = judge_again(
-            directory, known.root, judge_model=judge_model, redactor=Redactor(secrets_in(os.environ))
+            directory,
+            request,
+            redactor=redactor,
+            environment=os.environ,
+            say=lambda text: print(text, file=sys.stderr),
         )
     if output is Format.JSON:
         typer.echo(json.dumps(run_object(result)))

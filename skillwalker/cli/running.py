@@ -26,7 +26,7 @@ from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.resume import prepare_resumed
 from skillwalker.sandbox.passing import passed_environment, passing_notices, secrets_of
-from skillwalker.session import prepare, require_startable
+from skillwalker.session import asked_by, prepare, require_startable
 from skillwalker.session import run as run_session
 from skillwalker.sources import Settled
 from skillwalker.text import safe
@@ -59,7 +59,7 @@ def carry_out(
     request = prepared.request
     require_startable(prepared, os.environ)
     passed = passed_environment(request.sandbox_env, os.environ)
-    answering = answering_notices(request, prepared.tests, os.environ)
+    answering = answering_notices(request, asked_by(prepared), os.environ)
     prepared = evolve(prepared, notices=(*prepared.notices, *passing_notices(passed), *answering))
     note = banner(model_source(request))
     if note:

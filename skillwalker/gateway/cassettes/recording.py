@@ -19,7 +19,7 @@ from skillwalker.gateway.cassettes.normalise import Normal, Part, normalise
 from skillwalker.gateway.cassettes.shared import SharedParts
 from skillwalker.gateway.cassettes.varying import Window
 from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate, ApiError, Event
-from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder
+from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder, close
 from skillwalker.redaction import Redactor
 
 _PROGRAM = re.compile(r"\bclaude-cli/(\d+(?:\.\d+)+)")
@@ -57,11 +57,12 @@ class RecordingResponder:
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
         tape = self._tape(exchange)
         answer = Aggregate()
-        over = False
+        over = opened = False
         try:
             async with aclosing(self._inner.reply(exchange)) as events:
                 async for event in events:
                     answer.add(event)
+                    opened = _opened(event, opened)
                     if answer.complete and not over:
                         # Before its end is sent: who has read that may be gone at once.
                         over = True
@@ -70,11 +71,11 @@ class RecordingResponder:
         except ApiError as error:
             over = True
             if error.type != CASSETTE_MISS:  # that is the want of an answer, and will be again
-                tape.keep(exchange, Answer(_begun(answer), _error(error)))
+                tape.keep(exchange, Answer(_begun(answer), _error(error), open=opened))
             raise
         except ConnectionDroppedError:
             over = True
-            tape.keep(exchange, Answer(_begun(answer), dropped=True))
+            tape.keep(exchange, Answer(_begun(answer), dropped=True, open=opened))
             raise
         finally:
             tape.cut = tape.cut or not over
@@ -91,6 +92,9 @@ class RecordingResponder:
                 cassette_file(self._directory, caller.trial_id, "judge").unlink(missing_ok=True)
         except OSError as error:
             self.problems.append(f"{path} could not be written: {error.strerror or error}")
+
+    async def aclose(self) -> None:
+        await close(self._inner)
 
     def close(self) -> None:
         """To be called after the last link: removes the shared parts of cassettes that are no more."""
@@ -161,6 +165,16 @@ class _Tape:
         return evolve(
             normal, system=one(normal.system), tools=one(normal.tools), messages=one(normal.messages)
         )
+
+
+def _opened(event: Event, before: bool) -> bool:
+    """Whether a block is begun and not ended."""
+    match event.get("type"):
+        case "content_block_start":
+            return True
+        case "content_block_stop":
+            return False
+    return before
 
 
 def _begun(answer: Aggregate) -> Mapping[str, Any] | None:

@@ -1,0 +1,182 @@
+"""Runs whose model is a server: real Claude Code, real containers, and a key that stays in the runner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_support import Model, uses
+from roots import an_eval, plugin
+from upstream_support import SECRET
+
+SCRIPTS = {
+    "spreadsheet": [
+        uses("Skill", skill="acme:tidy"),
+        uses("Bash", command="echo a,b > out.csv; cat out.csv", description="write"),
+        "It is tidy.",
+    ],
+    "weather": ["It rains."],
+}
+TESTS = [
+    {
+        "name": "tidies",
+        "promptFile": "tidy.md",
+        "expect": [
+            {"skill-call": {"skill": "acme:tidy", "expected": True}},
+            {"result-contains": "tidy"},
+            {"llm-judge": {"rubricFile": "r.md"}},
+        ],
+    },
+    {
+        "name": "leaves alone",
+        "promptFile": "weather.md",
+        "expect": [{"skill-call": {"skill": "acme:tidy", "expected": False}}],
+    },
+]
+PROMPTS = {"tidies": "Tidy this spreadsheet", "leaves alone": "What is the weather?"}
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    with Model(SCRIPTS) as server:
+        yield server
+
+
+@pytest.fixture
+def root(tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
+    plugin(tmp_path)
+    an_eval(tmp_path, TESTS, prompts=PROMPTS, rubrics={"r.md": "- It is tidy\n- It is short\n"})
+    return tmp_path
+
+
+@pytest.fixture
+def run(root: Path, run_cli: Any, sandbox_image: str) -> Any:
+    def call(*options: str, code: int = 0) -> tuple[dict[str, Any], str]:
+        called = run_cli(
+            *("--root", root, "run", "--isolated", "--image", sandbox_image, "--format", "json", *options)
+        )
+        assert called.code == code, called.out + called.err
+        return json.loads(called.out), called.err
+
+    return call
+
+
+def test_a_model_is_asked_by_who_has_a_key_and_nobody_else_sees_it(root, run, model):
+    found, err = run()
+
+    assert (found["outcome"], found["model_source"]) == ("passed", "api")
+    assert "REHEARSED" not in err
+    assert {asked.path.partition("?")[0] for asked in model.asked} == {"/v1/messages"}
+    assert {asked.headers["x-api-key"] for asked in model.asked} == {SECRET}
+    assert not any("authorization" in asked.headers for asked in model.asked)
+    directory = root / ".skillwalker" / "runs" / found["run_id"]
+    for path in directory.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+    manifest = json.loads((directory / "run.json").read_text())
+    assert manifest["credential"] == "api-key"
+    assert manifest["models"]["resolved"] == {"sonnet": {"claude-sonnet-5-5": 2}}
+
+
+def test_what_a_trial_costs_is_counted_with_its_judges_apart(run):
+    found, _ = run()
+
+    tidies, alone = (test["trials"][0] for test in found["tests"])
+    assert tidies["cost_usd"] == pytest.approx(3 * alone["cost_usd"])
+    assert tidies["cost_usd"] > 0
+    assert tidies["judge_cost_usd"] > 0
+    assert alone["judge_cost_usd"] == 0
+    for which in ("cost_usd", "judge_cost_usd"):
+        assert found["totals"][which] == pytest.approx(tidies[which] + alone[which])
+    assert not any("Claude Code counts" in note for note in (*tidies["notes"], *alone["notes"]))
+
+
+def test_a_recorded_run_is_replayed_without_key_and_server(root, run, model, monkeypatch):
+    recorded, _ = run("--record", str(root / "cassettes"))
+    asked = len(model.asked)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+
+    replayed, err = run("--replay", str(root / "cassettes"))
+
+    assert len(model.asked) == asked
+    assert (recorded["model_source"], replayed["model_source"]) == ("record", "replay")
+    assert err.startswith("REPLAYED")
+    assert replayed["totals"]["cost_usd"] is None
+    assert [verdicts(test) for test in replayed["tests"]] == [verdicts(test) for test in recorded["tests"]]
+    for path in (root / "cassettes").rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()
+
+
+def verdicts(test: dict[str, Any]) -> Any:
+    (trial,) = test["trials"]
+    return [(one["type"], one["outcome"], one["message"]) for one in trial["expectations"]]
+
+
+def test_at_the_cap_no_new_turn_starts_and_the_trial_says_so(root, run, model):
+    found, err = run("--max-cost", "0.005", "--jobs", "1", code=6)
+
+    trials = {test["name"]: test["trials"][0] for test in found["tests"]}
+    assert trials["tidies"]["reason"] == "budget"
+    assert "beyond it" in err
+    assert len(model.asked) < 5
+    assert {one["outcome"] for one in trials["leaves alone"]["expectations"]} == {"unmeasured"}
+
+
+def test_a_cap_needs_prices(root, run_cli, sandbox_image, model):
+    called = run_cli(
+        *("--root", root, "run", "--isolated", "--image", sandbox_image),
+        *("--model", "claude-newest-9", "--max-cost", "1"),
+    )
+
+    assert called.code == 4
+    assert "claude-newest-9" in called.err
+    assert not model.asked
+
+
+def test_a_refused_pace_holds_all_trials_and_is_told(run, model):
+    model.pending = [(429, "rate_limit_error", {"retry_after": "1"})]
+
+    found, err = run()
+
+    assert found["outcome"] == "passed"
+    assert "slow" in err
+
+
+def test_a_subscription_is_used_by_claude_code_alone_also_for_judging(root, run, model, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-of-the-tests-only")
+    (root / "skillwalker.toml").write_text("[model]\nsubscription = true\n")
+
+    found, _ = run()
+
+    assert found["outcome"] == "passed"
+    assert {asked.headers["authorization"] for asked in model.asked} == {
+        "Bearer sk-ant-oat01-of-the-tests-only"
+    }
+    assert all("oauth-2025-04-20" in asked.headers["anthropic-beta"] for asked in model.asked)
+    assert all("claude-cli" in asked.headers["user-agent"] for asked in model.asked)
+
+
+def test_without_a_credential_nothing_starts_and_all_ways_are_named(root, run_cli, monkeypatch, model):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+
+    called = run_cli("--root", root, "run", "--isolated")
+
+    assert called.code == 4
+    for way in ("ANTHROPIC_API_KEY", "--rehearse", "--replay", "subscription"):
+        assert way in called.err
+    assert not model.asked
+
+
+def test_stored_trials_are_judged_again_by_a_model(root, run, run_cli, model):
+    run()
+    asked = len(model.asked)
+
+    called = run_cli("--root", root, "rejudge", "--format", "json")
+
+    assert called.code == 0, called.err
+    assert len(model.asked) == asked + 1
