@@ -167,12 +167,14 @@ def answering(
     from skillwalker.gateway.budget import Budget, BudgetResponder
     from skillwalker.gateway.cassettes.recording import RecordingResponder
     from skillwalker.gateway.forward import ForwardResponder
+    from skillwalker.gateway.network import EXTRA_CA_FILE
     from skillwalker.gateway.pacing import Pacer
     from skillwalker.gateway.upstream import Upstream
 
     credential = find_credentials(environment, subscription=request.subscription).used
     assert credential, "answering_problems would have told"
-    responder: Responder = ForwardResponder(Upstream(credential), Pacer(say))
+    upstream = Upstream(credential, extra_ca_file=environment.get(EXTRA_CA_FILE))
+    responder: Responder = ForwardResponder(upstream, Pacer(say))
     recording = budget = None
     if request.record:
         responder = recording = RecordingResponder(responder, request.record, redactor=redactor)
