@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from skillwalker.expectations import Outcome
-from skillwalker.outcomes import Reason
+from skillwalker.expectations import NotObservedError, Outcome, Reason
+from skillwalker.testing import TranscriptBuilder, trial
+from skillwalker_expectations_contrib.answers import ResultEquals
 
 CATASTROPHIC = r"^(\w+\s?)*$"
 LONG = "word " * 20_000 + "!"
@@ -128,12 +129,10 @@ def test_what_cannot_be_compared_with_is_told_before_the_run(problems, value, pr
     assert problems({"result-equals": value}, {"empty.md": "\n"}) == [problem]
 
 
-def test_a_file_that_went_away_is_unmeasured(judge, bind, tmp_path) -> None:
-    from skillwalker.expectations.registry import judge_trial
-    from skillwalker.testing import TranscriptBuilder, trial
-
-    bound = bind({"result-equals": {"file": "golden.md"}}, {"golden.md": "x"})
-    one = trial(tmp_path, TranscriptBuilder().result("x"))
-    assert judge_trial(bound, one).outcome is Outcome.PASSED
-    (one.eval.directory / "golden.md").unlink()
-    assert judge_trial(bound, one).outcome is Outcome.UNMEASURED
+def test_a_file_that_went_away_is_unmeasured(tmp_path) -> None:
+    on = trial(tmp_path, TranscriptBuilder().init().result("x"), eval_files={"golden.md": "x"})
+    expectation = ResultEquals(file="golden.md")
+    assert expectation.check(on).outcome is Outcome.PASSED
+    (on.eval.directory / "golden.md").unlink()
+    with pytest.raises(NotObservedError, match=r"golden\.md does not exist"):
+        expectation.check(on)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillwalker.errors import SandboxError
-from skillwalker.expectations import CommandResult, Outcome, Verdict
-from skillwalker.outcomes import Reason
+from skillwalker.expectations import CommandResult, Outcome, Reason, SandboxError, Verdict
 from skillwalker.testing import FakeCommands, TranscriptBuilder
 from skillwalker_expectations_contrib.answer import AnswerError, read_answer
 from skillwalker_expectations_contrib.command import Command

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from skillwalker.expectations import Outcome
-from skillwalker.outcomes import Reason
+from skillwalker.expectations import Outcome, Reason
 
 SCHEMA = {
     "type": "object",

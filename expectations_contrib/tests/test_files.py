@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillwalker.expectations import Outcome
-from skillwalker.outcomes import Reason
+from skillwalker.expectations import Outcome, Reason
 from skillwalker_expectations_contrib.paths import matches
 
 BEFORE = {

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from skillwalker.expectations import Outcome
+from skillwalker.expectations import CommandResult, Outcome
 from skillwalker.testing import FakeCommands, TranscriptBuilder
 
 TOP = Path(__file__).parent.parent
@@ -31,8 +34,6 @@ CHECKS = {"checks/columns.py": "", "golden.md": "yes"}
 
 
 def good(entry: dict[str, Any]) -> dict[str, Any]:
-    from skillwalker.expectations import CommandResult
-
     events = (
         TranscriptBuilder().init().tool("Edit", {"file_path": "a"}).tool("Bash", {"command": "pytest -q"})
     )
@@ -51,8 +52,6 @@ def good(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def bad() -> dict[str, Any]:
-    from skillwalker.expectations import CommandResult
-
     events = TranscriptBuilder().init()
     for number in range(20):
         events.tool("WebFetch", {"url": str(number)}).tool("Bash", {"command": "git push"})
@@ -104,12 +103,19 @@ def test_every_type_has_a_heading_and_an_example() -> None:
         assert f'```json\n{{"{name}":' in section, name
 
 
-def test_every_option_is_described_where_it_is_shown() -> None:
-    from skillwalker.expectations.describe import describe
-    from skillwalker.expectations.registry import Registry
+def test_every_option_is_described_where_the_command_line_shows_it() -> None:
+    for name, reference in TYPES.items():
+        module, _, cls_name = reference.partition(":")
+        cls = getattr(importlib.import_module(module), cls_name)
+        described = re.findall(r"^        (\w+): ", cls.__doc__, re.MULTILINE)
+        assert described == [field.alias for field in attrs.fields(cls)], name
 
-    registry = Registry.scan()
-    for name in TYPES:
-        described = describe(registry.load(name))
-        assert described.summary.endswith("."), name
-        assert all(option.description for option in described.options), name
+
+def test_only_what_is_public_is_built_on() -> None:
+    for path in [*TOP.glob("skillwalker_expectations_contrib/*.py"), *TOP.glob("tests/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [module or ""]
+            for name in names:
+                public = name in ("skillwalker.expectations", "skillwalker.testing")
+                assert public or name.partition(".")[0] != "skillwalker", (path.name, name)
