@@ -81,7 +81,7 @@ class Settled:
         for name in _PATHS:
             if name in values:
                 base = root if self.origins[name].source == "file" else cwd
-                values[name] = _path(name, values[name], base)
+                values[name] = _path(name, values[name], base, cwd)
         # What is meant for the other kind of sandbox, and not for this call, does no harm.
         unused = "claude" if values.get("isolated") else "image"
         if unused in values and self.origins[unused].source != "command line":
@@ -211,7 +211,7 @@ def _only(layer: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in layer.items() if name in names}
 
 
-def _path(name: str, value: str, base: Path) -> str | Path:
+def _path(name: str, value: str, base: Path, cwd: Path) -> str | Path:
     if name == "claude":  # a name is looked for on PATH
-        return str(base / value) if "/" in value else value
+        return str(base / value) if "/" in value and base != cwd else value
     return base / value

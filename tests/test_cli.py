@@ -477,7 +477,7 @@ def test_stored_runs_are_listed_with_when_how_and_what(run_cli, root):
 def test_a_dry_run_tells_whether_the_command_itself_would_be_refused(run_cli, root):
     refused = run_cli("--root", root, "run", "--dry-run", "--isolated")
     assert (refused.code, "rehearsed by" in refused.out) == (0, False)
-    assert "this run would be refused: there is no model to answer" in refused.out
+    assert "this run would be refused: no credential for the model" in refused.out
 
     possible = run_cli("--root", root, "run", "--dry-run", "--isolated", "--rehearse")
     assert "rehearsed by the rule" in possible.out
