@@ -31,7 +31,7 @@ class Line:
     """One line of a diff; `@` stands before what has been passed over."""
 
     mark: Mark
-    text: str
+    text: Harmless
 
 
 @frozen
