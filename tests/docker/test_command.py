@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from roots import an_eval, bash, plugin, text, write
+from roots import an_eval, bash, call, plugin, text, write
 
 from skillwalker.commands import STREAM_LIMIT, CommandRequest, CommandResult
 from skillwalker.errors import SandboxError
@@ -239,3 +239,47 @@ print(json.dumps({"passed": total == 10, "message": f"the sum is {total}"}))
         ("passed", "`grep -qx done $SKILLWALKER_FINAL_TEXT && grep -q kept a.txt` exited with 0"),
     ]
     assert done.code == 6
+
+
+def test_every_type_of_the_second_distribution_judges_a_real_trial(run_cli, tmp_path, sandbox_image) -> None:
+    plugin(tmp_path)
+    expected = [
+        ({"result-matches": "^don"}, "passed"),
+        ({"result-equals": "done"}, "passed"),
+        ({"result-json": True}, "failed"),
+        ({"json-file": {"path": "out/*.json", "schema": {"required": ["a"]}}}, "passed"),
+        ({"file-exists": {"path": "out/a.json", "change": "created"}}, "passed"),
+        ({"file-exists": {"path": "gone.txt", "expected": False}}, "passed"),
+        ({"file-contains": {"path": "kept.txt", "text": "changed"}}, "passed"),
+        ({"file-matches": {"path": "**", "pattern": "^secret", "expected": False}}, "passed"),
+        ({"files-unchanged": {"exclude": ["out/**", "gone.txt"]}}, "failed"),
+        ({"files-unchanged": "tests/**"}, "passed"),
+        (
+            {"tool-call": {"tool": "Bash", "input": {"command": "^mkdir"}, "count": 1, "after": "Read"}},
+            "passed",
+        ),
+        ({"tool-not-used": ["WebFetch", "mcp__*"]}, "passed"),
+        ({"tool-not-used": "Bash"}, "failed"),
+        ({"max-cost": 5}, "unmeasured"),
+        ({"max-turns": 3}, "passed"),
+        ({"max-turns": 2}, "failed"),
+        ({"max-seconds": 300}, "passed"),
+        ({"max-tokens": 1}, "failed"),
+        ({"command": "test -e out/a.json && ! test -e gone.txt"}, "passed"),
+    ]
+    an_eval(
+        tmp_path,
+        [{"name": "all", "expect": [entry for entry, _ in expected], "scaffold": "start"}],
+        scaffolds={"start/kept.txt": "x", "start/gone.txt": "x", "start/tests/a.py": "x"},
+        script={
+            "all": [
+                call("Read", file_path="/workspace/kept.txt"),
+                bash("mkdir out; echo '{\"a\": 1}' >out/a.json; echo changed >kept.txt; rm gone.txt"),
+                text("done"),
+            ]
+        },
+    )
+    done = run_cli("--root", tmp_path, "run", "--isolated", "--rehearse", "--format", "json")
+    [trial] = json.loads(done.out)["tests"][0]["trials"]
+    found = [(each["type"], each["outcome"], each["message"]) for each in trial["expectations"]]
+    assert [outcome for _, outcome, _ in found] == [outcome for _, outcome in expected], found
