@@ -23,10 +23,7 @@ from skillwalker.expectations.options import shown as as_json
 from skillwalker.folders import find_inside
 from skillwalker.jsonfile import child, decode, read_bytes
 from skillwalker.models import MODEL_IDS, is_model
-from skillwalker.prices import load_prices
-from skillwalker.sandbox.allowed import Address
 from skillwalker.sandbox.base import Limits
-from skillwalker.sandbox.passing import refusal
 from skillwalker.text import did_you_mean, has_controls, is_blank, safe
 
 FILE, PROJECT_FILE = "skillwalker.toml", "pyproject.toml"
@@ -300,7 +297,7 @@ class _Reader:
             "env": self._each(("sandbox", "env"), sandbox.get("env", ()), _variable),
             "allow": self._each(("sandbox", "network", "allow"), network.get("allow", ()), _address),
             "subscription": model.get("subscription", False),
-            "prices": self._prices(value.get("prices", {})),
+            "prices": self._prices(value["prices"]) if "prices" in value else {},
         }
 
     def _table(
@@ -368,6 +365,8 @@ class _Reader:
         return tuple(found)
 
     def _prices(self, value: Any) -> Mapping[str, Any]:
+        from skillwalker.prices import load_prices
+
         path = child(self.prefix, "prices")
         if not isinstance(value, dict):
             self._tell(path, f"must be a table with a table for each model, not {_shown(value)}")
@@ -409,12 +408,16 @@ def _shown(value: Any) -> str:
 
 
 def _variable(name: str) -> str:
+    from skillwalker.sandbox.passing import refusal
+
     if why := refusal(name):
         raise ValueError(why)
     return name
 
 
 def _address(text: str) -> str:
+    from skillwalker.sandbox.allowed import Address
+
     return str(Address.parse(text))
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, fields_dict, frozen
 
 from skillwalker.configuration import OPTIONS, Configuration, RunTable, option_faults
 from skillwalker.errors import Problem
-from skillwalker.request import RunRequest
 from skillwalker.text import did_you_mean, safe
+
+if TYPE_CHECKING:
+    from skillwalker.request import RunRequest
 
 PREFIX = "SKILLWALKER_"
 
@@ -77,6 +79,8 @@ class Settled:
 
     def request(self, root: Path, cwd: Path, select: tuple[str, ...] = ()) -> RunRequest:
         """The request for a run. Paths in the configuration are relative to `root`, others to `cwd`."""
+        from skillwalker.request import RunRequest  # all that a run needs; `validate` does not
+
         values = {name: value for name, value in self.values.items() if name not in NO_FIELDS}
         for name in _PATHS:
             if name in values:
