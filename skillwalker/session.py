@@ -23,7 +23,9 @@ from skillwalker.answering import (
     overrun,
 )
 from skillwalker.checks import check
+from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
+from skillwalker.history import spent_in
 from skillwalker.jobs import Listener, Settings
 from skillwalker.models import is_model
 from skillwalker.opening import PERMISSION, opened
@@ -40,6 +42,7 @@ from skillwalker.sandbox.local import find_program
 from skillwalker.sandbox.passing import passed_environment
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory, Store, new_run_id
+from skillwalker.text import count
 
 if TYPE_CHECKING:
     from skillwalker.sandbox.network import Network
@@ -100,7 +103,8 @@ def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> Non
             problems += error.problems
     unanswered = list(answering_problems(request, asked_by(prepared), environment))
     problems += unanswered
-    if unanswered and not request.isolated and model_source(request) == "api":
+    no_model = model_source(request) == "api" and not find_credentials(environment).used
+    if unanswered and no_model and not request.isolated:
         problems.insert(0, Problem(_WHAT_TO_TYPE))
     if problems:
         raise ConfigurationError(problems)
@@ -145,7 +149,7 @@ def run(
         beyond = overrun(request, asked_by(prepared), jobs)
         if beyond:
             progress(f"--max-cost ${request.max_cost_usd:g}; {beyond}")
-        spent = _spent(resumed) if beyond else 0.0
+        spent = _spent(resumed, progress) if beyond else 0.0
         answers = answering(request, environment, redactor, progress, overrun=beyond, spent_usd=spent)
         settings = Settings(
             timeout_seconds=request.timeout_seconds,
@@ -250,12 +254,14 @@ def _network(request: RunRequest, environment: Mapping[str, str]) -> Network | N
     return Network(AllowList.of(request.network_allow), WayOut.of(environment))
 
 
-def _spent(resumed: Resumed | None) -> float:
-    """What the finished trials of a run that is gone on with cost, as far as that is known."""
+def _spent(resumed: Resumed | None, progress: Callable[[str], None]) -> float:
+    """US dollars that a run which is gone on with has spent before, as far as that is known."""
     if resumed is None:
         return 0.0
-    trials = (trial for test in load_run(resumed.directory).tests for trial in test.trials)
-    return sum(trial.cost_usd or 0.0 for trial in trials)
+    usd, unknown = spent_in(resumed.directory)
+    if unknown:
+        progress(f"what {count(unknown, 'earlier trial')} cost is not known; --max-cost does not count it")
+    return usd
 
 
 def _manifest(

@@ -173,7 +173,7 @@ def test_one_of_a_thing_is_not_several(run_cli, root):
     assert run_cli("--root", root, "validate", "more").out == "1 test in 1 eval is valid\n"
     out = run_cli("--root", root, "run", "--dry-run", "more", "--trials", "1").out
     assert "1 trial, 1 expectation)" in out
-    assert "1 test, 1 trial, cost unknown" in out
+    assert "1 test, 1 trial; nothing was started" in out
     assert "more  (1 test)" in run_cli("--root", root, "list").out
 
 

@@ -10,11 +10,14 @@ from typing import Any
 
 from attrs import evolve
 
+from skillwalker.answering import model_source, overrun
 from skillwalker.configuration import OPTIONS
 from skillwalker.errors import ConfigurationError
+from skillwalker.history import REAL, ExpectedCost, Wanted, expected_cost
 from skillwalker.request import Prepared
-from skillwalker.session import require_startable
+from skillwalker.session import asked_by, require_startable
 from skillwalker.sources import FIELDS, NO_FIELDS, Origin, Settled
+from skillwalker.store import Store
 from skillwalker.text import count, safe
 
 _DEFAULTS = {"format": "console", "dry_run": False}
@@ -35,8 +38,8 @@ def plan_as_text(prepared: Prepared, settled: Settled) -> str:
     own = f"on this machine, with {request.claude or 'the claude on PATH'}"
     where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
     lines += [
-        f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}, cost unknown; "
-        "nothing was started",
+        f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}; nothing was started",
+        *_cost_as_text(prepared),
         f"root {request.root}; timeout {request.timeout_seconds:g} s; "
         f"jobs {request.jobs or 'as many as fit'}; {where}; "
         f"background tasks {'on' if request.background else 'off'}",
@@ -74,7 +77,7 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
         {
             "tests": tests,
             "trials": prepared.trials,
-            "cost_usd": None,
+            "cost_usd": _cost_as_json(prepared),
             "options": {
                 name: {"value": value, "source": origin.source, "place": origin.place}
                 for name, value, origin in _options(prepared, settled)
@@ -83,6 +86,47 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
             "refused": _refusals(prepared),
         }
     )
+
+
+def _cost_as_text(prepared: Prepared) -> Iterator[str]:
+    """What the run may cost; nothing where it costs nothing."""
+    expected = _expected(prepared)
+    if expected is None:
+        return
+    yield f"cost {expected}"
+    request = prepared.request
+    if beyond := overrun(request, asked_by(prepared), request.jobs or 1):
+        each = "" if request.jobs else ", for each trial that runs at a time"
+        yield f"--max-cost ${request.max_cost_usd:g}; {beyond}{each}"
+
+
+def _cost_as_json(prepared: Prepared) -> dict[str, Any] | None:
+    expected = _expected(prepared)
+    if expected is None:
+        return None
+    return {
+        "low": expected.low,
+        "high": expected.high,
+        "trials_seen": sum(len(test.seen) for test in expected.tests),
+        "runs_seen": expected.runs,
+        "tests_unseen": len(expected.unseen),
+    }
+
+
+def _expected(prepared: Prepared) -> ExpectedCost | None:
+    """What such trials cost before; None where nothing is spent."""
+    if model_source(prepared.request) not in REAL:
+        return None
+    wanted = (
+        Wanted(
+            test.checked.eval.name,
+            test.checked.test.name,
+            test.model,
+            sum(trial not in prepared.finished for trial in test.trial_ids()),
+        )
+        for test in prepared.tests
+    )
+    return expected_cost(wanted, Store(prepared.request.root))
 
 
 def _options_as_text(prepared: Prepared, settled: Settled) -> Iterator[str]:

@@ -126,6 +126,23 @@ def test_at_the_cap_no_new_turn_starts_and_the_trial_says_so(root, run, model):
     assert {one["outcome"] for one in trials["leaves alone"]["expectations"]} == {"unmeasured"}
 
 
+def test_a_dry_run_tells_what_such_trials_cost_before(root, run, run_cli, model):
+    unknown = run_cli("--root", root, "run", "--isolated", "--dry-run")
+    assert "cost unknown: no earlier trial" in unknown.out
+    found, _ = run()
+    asked = len(model.asked)
+
+    told = run_cli("--root", root, "run", "--isolated", "--trials", "2", "--max-cost", "1", "--dry-run")
+    as_json = run_cli("--root", root, "run", "--isolated", "--trials", "2", "--dry-run", "--format", "json")
+
+    assert "by the cheapest and the dearest of 2 earlier trials in 1 run" in told.out
+    assert "beyond it" in told.out
+    cost = json.loads(as_json.out)["cost_usd"]
+    spent = found["totals"]["cost_usd"] + found["totals"]["judge_cost_usd"]
+    assert cost["low"] == cost["high"] == pytest.approx(2 * spent)
+    assert len(model.asked) == asked
+
+
 def test_a_cap_needs_prices(root, run_cli, sandbox_image, model):
     called = run_cli(
         *("--root", root, "run", "--isolated", "--image", sandbox_image),
