@@ -19,7 +19,10 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 # within a group any order without a cycle will do. A package stands for all that is in it.
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
-    {"files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree workspace credentials commands tokens prices"},
+    {
+        "files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree workspace credentials "
+        "commands tokens prices"
+    },
     {
         "evals": "evals fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
@@ -73,13 +76,14 @@ MAY_BE_SLOW = {
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;
-# what `ps` is started with; and what trials on this machine are given of it.
+# what `ps` is started with; what trials on this machine are given of it; and whether a type changes it.
 READS_ENVIRONMENT = {
     "skillwalker.sandbox.engine",
     "skillwalker.sandbox.image",
     "skillwalker.sandbox.local",
     "skillwalker.sandbox.local_guard",
     "skillwalker.sandbox.owner",
+    "skillwalker.testing.watching",
 }
 
 # Each module in a fork of its own, whose parent has loaded only what is quick and almost everybody needs.

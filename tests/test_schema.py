@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,16 @@ def test_expectations_are_checked_by_their_types(
 ) -> None:
     test = {"name": "t", "type": "skill-prompt", "promptFile": "p.md", "expect": [value]}
     assert (schema_says(validator, {"plugins": ["acme"], "tests": [test]}) == []) is taken
+
+
+def test_the_command_prints_it_and_tells_of_broken_types(
+    others: Registry, run_cli: Callable[..., Any]
+) -> None:
+    done = run_cli("schema")
+    assert done.code == 0
+    types = json.loads(done.out)["definitions"]["expectation"]["properties"]
+    assert {"result-contains", "mentions", "raises"} <= types.keys()
+    assert "note: the expectation type raises of broken-checks 0.3 cannot be used" in done.err
 
 
 def test_the_file_for_editors_is_nobody_elses() -> None:
