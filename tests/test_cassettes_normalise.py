@@ -66,6 +66,7 @@ FIRST = {
     "temporary": "/tmp/tmp.Ab3dEf5hIj and /tmp/tmpab_cd12z/x",
     "tests": "3 passed in 0.12s",
     "node tests": "# duration_ms 41.25",
+    "stat": "Device: 254,0\tInode: 1507567     Links: 1",
     "shell time": "real\t0m0.012s\nuser\t0m0.004s",
 }
 SECOND = {
@@ -89,6 +90,7 @@ SECOND = {
     "temporary": "/tmp/tmp.Zb3dEf5hIj and /tmp/tmpzz_cd12z/x",
     "tests": "3 passed in 1.4s",
     "node tests": "# duration_ms 9",
+    "stat": "Device: 254,0\tInode: 1507594     Links: 1",
     "shell time": "real\t1m0.012s\nuser\t0m0.010s",
 }
 
@@ -260,11 +262,11 @@ def test_a_judge_is_shown_results_in_its_prompt() -> None:
         shown = json.dumps({"tool": "Bash", "result": f"x\n{text}"})
         return request(user(f'<{fence} kind="tool calls">\n{shown}\n</{fence}>'), tools=())
 
-    one = prompt(fences[0], "Nov 30 14:23 a3be6e6e8501a216a")
-    two = prompt(fences[1], "Mar  1 09:12 ab148bfa9ae4e20e2")
+    one = prompt(fences[0], "Nov 30 14:23 a3be6e6e8501a216a\nreal\t0m0.012s\nsys\t0m0.003s")
+    two = prompt(fences[1], "Mar  1 09:12 ab148bfa9ae4e20e2\nreal\t0m0.011s\nsys\t0m0.004s")
 
     assert normalise(one, at(THEN), judge=True)[0] == normalise(two, at(LATER), judge=True)[0]
-    other = prompt(fences[1], "Mar  1 09:12 ab148bfa9ae4e20e2!")
+    other = prompt(fences[1], "Mar  1 09:12 ab148bfa9ae4e20e2\nreal\t0m0.011s\nsys\t0m0.004s!")
     assert normalise(one, at(THEN), judge=True)[0] != normalise(other, at(LATER), judge=True)[0]
 
 

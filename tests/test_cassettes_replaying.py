@@ -127,7 +127,7 @@ def test_what_broke_off_breaks_off_again(tmp_path: Path) -> None:
             connection.getresponse().read()
 
     assert [event["type"] for event in events][-1] == "error"
-    assert "message_stop" not in [event["type"] for event in events]
+    assert not {"content_block_stop", "message_stop"} & {event["type"] for event in events}
     assert {"type": "text_delta", "text": "half of it"} in [event.get("delta") for event in events]
 
 
@@ -234,3 +234,16 @@ def test_what_a_tool_is_given_keeps_its_order(tmp_path: Path) -> None:
 
     with linked(replaying(tmp_path)) as link:
         assert json.dumps(content(link, GO)) == json.dumps([call])
+
+
+@pytest.mark.parametrize("sent", range(1, 8))
+def test_an_answer_breaks_off_where_it_did(tmp_path: Path, sent: int) -> None:
+    begun = answer(text("half"), bash("ls"))[:sent]
+    record(tmp_path, (GO, [*begun, ApiError(500, "api_error", "broke")]))
+
+    with linked(replaying(tmp_path)) as link:
+        events = [event["type"] for event in streamed(link, GO)]
+
+    # Of a tool's input that did not come to its end, nothing is left.
+    expected = [event["type"] for event in begun]
+    assert events == [*(expected[:-1] if sent == 6 else expected), "error"]

@@ -30,11 +30,13 @@ class Answer:
         message: As the API has it, placeholders in it; of an answer that broke off, what came of it.
         error: `status`, `type`, `message`, and `should_retry` where the API told it.
         dropped: Whether the connection broke off.
+        open: Whether the last block of the message had not come to its end.
     """
 
     message: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
     dropped: bool = False
+    open: bool = False
 
 
 @frozen

@@ -126,7 +126,8 @@ def _request(request: Normal, base: int | None, exchanges: Sequence[Recorded]) -
 
 
 def _answer_line(answer: Answer) -> dict[str, Any]:
-    found = {"message": answer.message, "error": answer.error, "dropped": answer.dropped or None}
+    flags = {key: True for key in ("dropped", "open") if getattr(answer, key)}
+    found = {"message": answer.message, "error": answer.error, **flags}
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -222,7 +223,7 @@ def _answer(line: dict[str, Any]) -> Answer:
     if error is not None:
         for key, type_ in (("status", int), ("type", str), ("message", str)):
             _require(error[key], type_)
-    return Answer(message, error, dropped)
+    return Answer(message, error, dropped, line.get("open") is True)
 
 
 def _require(value: Any, type_: type) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field
 
@@ -124,8 +125,18 @@ class _Tape:
 def _events(answer: Answer, names: Names) -> Iterator[Event]:
     if answer.message is None:
         return
-    whole = answer.error is None and not answer.dropped
-    for event in events_of(names.show(answer.message)):
-        if not whole and event["type"] in ("message_delta", "message_stop"):
-            return
-        yield event
+    events = list(events_of(names.show(answer.message)))
+    if answer.error is not None or answer.dropped:
+        del events[-2:]  # the message has no end
+        if answer.open and answer.message["content"]:
+            del events[-1]  # Claude Code goes on with a block that was ended, and asks again otherwise
+            while _is_empty(events[-1].get("delta")):
+                del events[-1]
+    yield from events
+
+
+def _is_empty(delta: Any) -> bool:
+    """Whether a delta says nothing; how far the input of a tool came is not known."""
+    return isinstance(delta, dict) and (
+        "partial_json" in delta or not any(value for key, value in delta.items() if key != "type")
+    )

@@ -18,7 +18,7 @@ from attrs import frozen
 Source = Literal["said", "told", "result"]
 """Who wrote a text: the model, Claude Code or the user, a tool."""
 
-BLANK = frozenset({"duration", "date", "kernel", "time", "day"})
+BLANK = frozenset({"duration", "date", "kernel", "time", "day", "inode"})
 """Kinds whose values nobody has to name again; the others are numbered, so that an answer can name them."""
 
 MARGIN = timedelta(seconds=90)
@@ -30,6 +30,7 @@ _SCAN_KEPT_CHARS = 100_000
 _START = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt]))"
 _END = r"(?![0-9A-Za-z_])"
 _LINE = r"(?:^|(?<=\\n))"
+_GAP = r"(?:\s+|\\t)"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 
@@ -54,9 +55,10 @@ _TOLD = r"""
 _RESULT = rf"""
   | (?<=duration_ms)(?P<duration3>[:\ "]{{1,4}}\d+(?:\.\d+)?)
   | (?<=\bin\ )(?P<duration4>\d+(?:\.\d+)?\ ?(?:ms|s|sec|seconds)){_END}
-  | {_START}(?:real|user|sys)\s+(?P<duration5>\d+m\d+\.\d+s){_END}
-  | (?:Time|Duration|took):?\s+(?P<duration6>\d+(?:\.\d+)?\ ?m?s){_END}
+  | {_START}(?:real|user|sys){_GAP}(?P<duration5>\d+m\d+\.\d+s){_END}
+  | (?:Time|Duration|took):?{_GAP}(?P<duration6>\d+(?:\.\d+)?\ ?m?s){_END}
   | (?<=\()(?P<duration7>\d+(?:\.\d+)?\ ?m?s)(?=\))
+  | (?<=Inode:\ )(?P<inode>\d+)
   | (?<=/)(?P<temp>tmp\.[0-9A-Za-z]{{10}}|tmp[a-z0-9_]{{8}}){_END}
   | {_START}(?P<time>
         \d{{4}}-\d\d-\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\ ?[+-]\d\d:?\d\d)?
