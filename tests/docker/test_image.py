@@ -229,7 +229,10 @@ def test_a_dockerfile_on_top_is_built_when_something_changed(
     assert run_in(docker_client, first.id, "cat /etc/greeting") == "hello"
     assert first.claude_version == image_info.claude_version
     assert ensure() == first
-    assert told == [f"building the image of {users_dockerfile}"]
+    assert told[0] == f"building the image of {users_dockerfile}"
+    assert [step.split(" : ")[0] for step in told[1:]] == [
+        f"Step {number}/{len(told) - 1}" for number in range(1, len(told))
+    ]
     (users_dockerfile.parent / "greeting.txt").write_text("good morning")
     second = ensure()
     assert second.tag != first.tag
