@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -135,6 +136,24 @@ def test_tool_calls_are_objects_that_no_result_can_imitate(tmp_path: Path) -> No
     assert len(calls) == 4
     assert '"error": true, "in_sub_agent": true' in calls[2]
     assert '"result": null' in calls[3]
+
+
+def test_calls_of_parallel_agents_stand_in_one_order_whichever_was_faster(tmp_path: Path) -> None:
+    def shown(folder: str, *order: str) -> list[dict[str, object]]:
+        (tmp_path / folder).mkdir()
+        builder = TranscriptBuilder().tool("Bash", {"n": "first"}).agent("acme:a").agent("acme:b")
+        for name in order:
+            builder.tool("Read", {"n": name}, parent="toolu_2" if name.startswith("a") else "toolu_3")
+        on = trial(tmp_path / folder, builder.tool("Bash", {"n": "last"}).result("x"))
+        lines = gather(on).text.split("one JSON object a line")[1].split("\n")
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    one, two = shown("one", "a1", "b1", "a2", "b2"), shown("two", "b1", "b2", "a1", "a2")
+
+    assert one == two
+    assert [call["call"] for call in one] == list(range(1, 9))
+    names = [call["input"].get("n", call["tool"]) for call in one]  # type: ignore[attr-defined]
+    assert names == ["first", "Agent", "a1", "a2", "Agent", "b1", "b2", "last"]
 
 
 def test_many_or_long_tool_calls_are_cut_with_a_note(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from skillwalker.errors import NotSavedError
 from skillwalker.expectations.base import Trial
+from skillwalker.tool_calls import ToolCall
 from skillwalker.workspace import Workspace
 
 # In characters; together about a third of a context of 1,000,000 tokens even where a character is a token.
@@ -153,32 +154,68 @@ def _names(paths: Iterable[str], what: str, cuts: list[str]) -> Iterator[str]:
 
 
 def _calls(trial: Trial, cuts: list[str]) -> Iterator[str]:
-    lines: list[str] = []
-    room, total, shortened = CALLS_LIMIT, 0, False
-    for call in trial.transcript.tool_calls():
-        total += 1
+    """The calls, those of a sub-agent after the one that started it, whichever of several was faster.
+
+    They are read twice, since an order needs all of them and memory should not hold them.
+    """
+    sizes: dict[int, int] = {}
+
+    def measured() -> Iterator[ToolCall]:
+        for call in trial.transcript.tool_calls():
+            sizes[call.position] = len(_call_line(call, 0))
+            yield call
+
+    order = _in_order(measured())
+    room = CALLS_LIMIT
+    numbers: dict[int, int] = {}
+    for position in order:
         if room <= 0:
-            continue
-        passed = json.dumps(call.input, ensure_ascii=False)
-        shortened = shortened or len(passed) > CALL_LIMIT or len(call.result or "") >= CALL_LIMIT
-        shown: dict[str, Any] = {
-            "call": call.position,
-            "tool": call.name,
-            "input": call.input if len(passed) <= CALL_LIMIT else passed[:CALL_LIMIT],
-            "result": (call.result or "")[:CALL_LIMIT] if call.result is not None else None,
-        }
-        if call.is_error:
-            shown["error"] = True
-        if call.parent is not None:
-            shown["in_sub_agent"] = True
-        lines.append(json.dumps(shown, ensure_ascii=False))
-        room -= len(lines[-1])
-    if not lines:
+            break
+        numbers[position] = len(numbers) + 1
+        room -= sizes[position]
+    if not numbers:
         return
-    if len(lines) < total:
-        cuts.append(f"tool calls: the first {len(lines)} of {total}")
-        yield f"(cut: the first {len(lines)} of {total} calls)"
+    lines, shortened = [""] * len(numbers), False
+    for call in trial.transcript.tool_calls():
+        if number := numbers.get(call.position):
+            lines[number - 1] = _call_line(call, number)
+            passed = json.dumps(call.input, ensure_ascii=False)
+            shortened = shortened or len(passed) > CALL_LIMIT or len(call.result or "") >= CALL_LIMIT
+    if len(lines) < len(order):
+        cuts.append(f"tool calls: the first {len(lines)} of {len(order)}")
+        yield f"(cut: the first {len(lines)} of {len(order)} calls)"
     if shortened:
         cuts.append(f"inputs and results of tool calls: {CALL_LIMIT} characters of each")
         yield f"(inputs and results are cut after {CALL_LIMIT} characters)"
     yield fence("tool calls", "\n".join(lines))
+
+
+def _in_order(calls: Iterable[ToolCall]) -> list[int]:
+    """The positions of all calls, those of an agent after the call that started it."""
+    inner: dict[str | None, list[tuple[int, str]]] = {}
+    known: set[str] = set()
+    for call in calls:
+        inner.setdefault(call.parent if call.parent in known else None, []).append((call.position, call.id))
+        known.add(call.id)
+    order = []
+    waiting = inner.pop(None, [])[::-1]
+    while waiting:
+        position, identity = waiting.pop()
+        order.append(position)
+        waiting += inner.pop(identity, [])[::-1]
+    return order
+
+
+def _call_line(call: ToolCall, number: int) -> str:
+    passed = json.dumps(call.input, ensure_ascii=False)
+    shown: dict[str, Any] = {
+        "call": number,
+        "tool": call.name,
+        "input": call.input if len(passed) <= CALL_LIMIT else passed[:CALL_LIMIT],
+        "result": (call.result or "")[:CALL_LIMIT] if call.result is not None else None,
+    }
+    if call.is_error:
+        shown["error"] = True
+    if call.parent is not None:
+        shown["in_sub_agent"] = True
+    return json.dumps(shown, ensure_ascii=False)
