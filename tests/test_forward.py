@@ -448,3 +448,20 @@ def test_through_the_gateway_a_client_that_leaves_ends_the_request():
         with connected(link) as connection:
             ask(connection).read1()
         assert left.wait(20)
+
+
+def test_the_gateway_closes_the_connections_to_the_server():
+    closed = threading.Event()
+
+    def answer(handler):
+        streams(DATA)(handler)
+        handler.connection.settimeout(20)
+        if handler.connection.recv(1) == b"":
+            closed.set()
+        handler.close_connection = True
+
+    with Server(answer) as server:
+        with link_to(server) as link, connected(link) as connection:
+            assert events_of(ask(connection).read()) == EVENTS
+            assert not closed.is_set()
+        assert closed.wait(20)
