@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem
+from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, NotObservedError, Trial, Verdict
 from skillwalker.expectations.bound import DETAIL_LIMIT, MESSAGE_LIMIT, Bound, judge_trial
@@ -224,3 +224,32 @@ def test_an_expectation_that_hangs_is_given_up(healthy: Trial, monkeypatch: pyte
     assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.EXPECTATION_ERROR)
     assert "slow 1.0 broke" in verdict.message
     assert "did not end within" in verdict.message
+
+
+def test_an_expectation_says_how_long_it_may_take(healthy: Trial) -> None:
+    class Patient(Hangs):
+        check_seconds = 0.25
+
+    let_go = threading.Event()
+    verdict = judge_trial(Bound(ExpectationSpec("hangs", True, "x"), Patient(let_go)), healthy)
+    let_go.set()
+
+    assert "did not end within 0.25 s" in verdict.message
+
+
+def test_a_sandbox_that_breaks_is_no_fault_of_the_type(healthy: Trial) -> None:
+    class Breaks(Hangs):
+        def check(self, trial: Trial) -> Verdict:
+            raise SandboxError("the engine went away")
+
+    verdict = judge_trial(Bound(ExpectationSpec("breaks", True, "x"), Breaks(threading.Event())), healthy)
+
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.SANDBOX_ERROR)
+    assert verdict.message == "the engine went away"
+
+
+def test_the_cost_of_a_trial_is_what_its_runner_says(tmp_path: Path) -> None:
+    events = TranscriptBuilder().init().text("Done.").result(cost_usd=0.5)
+
+    assert trial(tmp_path, events, duration_ms=1200).cost_usd == 0.5
+    assert trial(tmp_path, events, real_model=False).cost_usd is None
