@@ -66,7 +66,7 @@ _ADVICE = {
     Reason.NOT_LISTED: "the description did not reach the model in full; shorten it or load fewer skills",
     Reason.CONTAMINATED: "the stream holds what the model did not say; see what the trial wrote to stdout",
     Reason.INCOMPLETE_STREAM: "Claude Code's stream has no end; see stderr.txt, then run it again",
-    Reason.CASSETTE_MISS: "no fitting answer is scripted or recorded for a request; mend the script",
+    Reason.CASSETTE_MISS: "no fitting answer is scripted or recorded for a request; mend or record it",
     Reason.JUDGE_ERROR: "the judge's answer could not be read; judge again",
     Reason.EXPECTATION_ERROR: "an expectation type broke; tell its author, or repair its package",
     Reason.INTERRUPTED: "the run was interrupted; go on with --resume",
