@@ -146,7 +146,7 @@ def test_a_type_that_nobody_installed_names_what_is_there(installed: Any) -> Non
         registry.load("max-turn")
     assert problems(bind(registry, "nope", 1)) == [
         "tests[0].expect[0].nope: no installed package has the expectation type nope; "
-        "installed: faulty-hooks, max-turns, mentions, says-often"
+        "install the one that has it, or write one of these: faulty-hooks, max-turns, mentions, says-often"
     ]
 
 

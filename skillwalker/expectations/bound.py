@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, Expectation, NotObservedError, Trial, Verdict
+from skillwalker.expectations.quiet import quiet
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.text import safe
 
@@ -57,7 +58,8 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _unmeasured(bound.broken or "its type cannot be used", Reason.EXPECTATION_ERROR)
     who = " of ".join(part for part in (bound.spec.type, bound.origin) if part)
     try:
-        return _tidied(_checked(bound.expectation, trial))
+        with quiet():
+            return _tidied(_checked(bound.expectation, trial))
     except NotObservedError as error:
         return _unmeasured(str(error))
     except JudgeUnscriptedError as error:

@@ -6,10 +6,8 @@ the built-in types come the same way as all others.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +22,7 @@ from skillwalker.expectations.bound import Bound, in_words, judge_trial
 from skillwalker.expectations.describe import shorthand_of
 from skillwalker.expectations.discovery import Candidate, scan
 from skillwalker.expectations.options import OptionsError, structurer
+from skillwalker.expectations.quiet import quiet
 from skillwalker.text import did_you_mean, listed, safe
 
 __all__ = [
@@ -111,7 +110,7 @@ class Registry:
         """Never raises for what the eval or the type's package holds."""
         try:
             loaded = self.loaded(spec.type)
-            with _quiet():
+            with quiet():
                 return _bind(loaded, spec, evaluation, test)
         except BrokenTypeError as error:
             return Bound(spec, broken=str(error))
@@ -128,7 +127,9 @@ class Registry:
                 raise UnknownTypeError(
                     [
                         f"no installed package has the expectation type {safe(name, 80)}"
-                        f"{did_you_mean(name, self.names())}; installed: {installed}{damaged}"
+                        f"{did_you_mean(name, self.names())}; install the one that has it, or write one of "
+                        "these: "
+                        f"{installed}{damaged}"
                     ]
                 )
             case several:
@@ -153,15 +154,10 @@ def _load(candidate: Candidate) -> LoadedType:
 
 def _import(candidate: Candidate) -> Any:
     entry = entrypoints.EntryPoint.from_string(candidate.reference, candidate.name)
-    with _quiet():
+    with quiet():
         # A package that was installed while this process runs is not yet in the import system's caches.
         importlib.invalidate_caches()
         return entry.load()
-
-
-def _quiet() -> contextlib.AbstractContextManager[Any]:
-    """What a package prints must not end up in a report on standard output."""
-    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _import_remedy(candidate: Candidate, error: BaseException) -> str:
