@@ -14,6 +14,7 @@ from typing import Any
 from attrs import field, frozen
 
 from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.jsonscan import join
 from skillwalker.packaged import packaged
 from skillwalker.text import did_you_mean, listed, safe
 from skillwalker.tokens import Tokens
@@ -144,7 +145,7 @@ def load_prices(own: Mapping[str, Any] | None = None, *, where: str = "prices") 
     if own:
         problems: list[Problem] = []
         for name, given in own.items():
-            path = f"{where}.{safe(name)}"
+            path = join(where, name)
             before = len(problems)
             _check_price(name, given, path, problems)
             if len(problems) == before:

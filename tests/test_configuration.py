@@ -67,11 +67,12 @@ def test_a_valid_configuration_is_read_as_written(case: Path, tmp_path: Path) ->
 
 
 def described(found: Configuration, root: Path) -> str:
+    plain = ("options", "env", "allow", "subscription", "prices")
+    limits = {name: getattr(found.limits, name) for name in ("memory_mib", "cpus", "pids")}
     dockerfile = found.dockerfile and found.dockerfile.relative_to(root).as_posix()
-    lines = [
-        f"{key}: {value!r}" for key, value in asdict(found).items() if key not in ("dockerfile", "places")
-    ]
-    lines += [f"dockerfile: {dockerfile!r}", *(f"{key} at {place}" for key, place in found.places.items())]
+    lines = [f"{key}: {value!r}" for key, value in asdict(found).items() if key in plain]
+    lines += [f"limits: {limits}", f"dockerfile: {dockerfile!r}"]
+    lines += [f"{key} at {place}" for key, place in found.places.items()]
     return "\n".join(lines) + "\n"
 
 

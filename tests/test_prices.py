@@ -130,7 +130,7 @@ def test_all_that_is_wrong_with_own_prices_is_told_at_once():
         "prices.b.input: expected US dollars per million tokens, from 0 to 10,000, got '5'",
         "prices.b.output: expected US dollars per million tokens, from 0 to 10,000, got True",
         "prices.b.cache_read: expected US dollars per million tokens, from 0 to 10,000, got -1",
-        "prices.c d: is no model id: write it as the API answers it",
+        'prices["c d"]: is no model id: write it as the API answers it',
         "prices.e: over_tokens and long belong together: give both or neither",
         "prices.e.over_tokens: expected a whole number of tokens, got 1.5",
         f"prices.f.long: missing output, cache_read, cache_write_5m, cache_write_1h{NEVER}",
