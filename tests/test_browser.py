@@ -132,6 +132,7 @@ def test_nothing_is_wider_than_the_window(tmp_path: Path, width: int) -> None:
     frame = (
         f"<!doctype html><title>frame</title><iframe id=f width={width} height=800></iframe><script>"
         "f.onload = () => { const d = f.contentDocument.documentElement;"
+        " d.querySelectorAll('details').forEach((one) => { one.open = true; });"
         " document.title = `wide ${d.scrollWidth > d.clientWidth} ${d.clientWidth}`; };"
         f"f.srcdoc = {_quoted(text)};</script>"
     )

@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.changes import Changes, Line, file_changes
-from skillwalker.reports.console import banner, how_it_ended, never_ran, verdict_message
+from skillwalker.reports.console import banner, how_it_ended, never_ran, verdict_headline
 from skillwalker.reports.excerpt import Budget, Excerpt
 from skillwalker.reports.facts import (
     Fact,
@@ -70,7 +70,7 @@ class TrialPage:
         return trial_facts(self.trial)
 
     def message(self, one: Judged) -> str:
-        return verdict_message(one, rehearsed=self.source.run.model_source == "rehearsal")
+        return verdict_headline(one, rehearsed=self.source.run.model_source == "rehearsal")
 
     @property
     def moments(self) -> tuple[Moment, ...]:
