@@ -55,7 +55,7 @@ def test_variables_and_labels_are_those_that_are_read_and_set() -> None:
 
 
 def test_what_is_not_there_is_not_promised() -> None:
-    assert not re.search(r"--(memory|cpus|network|allow|dockerfile|env)\b", PAGE)
+    assert not re.search(r"--(memory|cpus|network|allow|env)\b", PAGE)
 
 
 def test_the_configuration_that_is_shown_is_read(tmp_path: Path) -> None:

@@ -38,6 +38,14 @@ Base = Annotated[
 def build(
     ca_file: CaFile = None,
     base: Base = None,
+    dockerfile: Annotated[
+        Path | None,
+        typer.Option(
+            "--dockerfile",
+            metavar="FILE",
+            help="Build this one on top of it too, as `dockerfile` of the configuration is.",
+        ),
+    ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Build again, with the packages of today.")
     ] = False,
@@ -47,7 +55,9 @@ def build(
     from skillwalker.sandbox.image import ensure_image
 
     with closing(connect()) as client:
-        found = ensure_image(client, base=base, ca_file=ca_file, no_cache=no_cache, progress=_tell)
+        found = ensure_image(
+            client, dockerfile=dockerfile, base=base, ca_file=ca_file, no_cache=no_cache, progress=_tell
+        )
     typer.echo(f"{found.tag}  Claude Code {found.claude_version}  {_megabytes(found.size)}")
 
 

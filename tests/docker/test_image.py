@@ -317,6 +317,20 @@ def test_image_info_tells_what_it_is_made_from(docker_client: DockerClient) -> N
     assert "not built yet" in skillwalker("image", "info", "--base", "debian:none").stdout
 
 
+def test_a_users_dockerfile_can_be_built_ahead(
+    docker_client: DockerClient, users_dockerfile: Path, scratch_tags: list[str]
+) -> None:
+    result = skillwalker("image", "build", "--dockerfile", str(users_dockerfile))
+    assert result.returncode == 0, result.stderr
+    tag = result.stdout.split()[0]
+    scratch_tags.append(tag)
+    assert tag.startswith("skillwalker-custom:")
+    assert run_in(docker_client, tag, "cat /etc/greeting") == "hello"
+    gone = skillwalker("image", "build", "--dockerfile", "no/such/Dockerfile")
+    assert gone.returncode == 4
+    assert "no/such/Dockerfile" in gone.stderr
+
+
 def test_doctor_finds_the_engine_and_the_image(docker_client: DockerClient) -> None:
     result = skillwalker("doctor", "--format", "json")
     checks = {one["name"]: one for one in json.loads(result.stdout)["checks"]}
