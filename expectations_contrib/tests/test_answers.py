@@ -56,6 +56,7 @@ def test_only_so_much_of_a_text_is_searched(judge, monkeypatch) -> None:
     found = judge({"result-matches": {"pattern": "b", "expected": False}}, final="a" * 20 + "b")
     assert found.outcome is Outcome.UNMEASURED
     assert "first 10 characters" in found.message
+    assert judge({"result-matches": "a$"}, final="a" * 20).outcome is Outcome.UNMEASURED
 
 
 @pytest.mark.parametrize("expected", [True, False])
