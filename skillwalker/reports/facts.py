@@ -1,6 +1,6 @@
 """What reports say of a run, a test and a trial beside verdicts, as labels and values: absent is not shown.
 
-A new figure gets its row here, and every report shows it.
+A new figure gets its row here, and the page and the Markdown show it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, not_passed, verdict_headline
-from skillwalker.reports.facts import passed_of, run_facts, trial_facts
+from skillwalker.reports.facts import passed_of, run_facts, test_facts, trial_facts
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
 from skillwalker.results import Judged, TestResult, TrialResult
@@ -84,7 +84,7 @@ def _test(source: Source, test: TestResult) -> Iterator[str]:
     if place := source.place(test):
         where = place.file.relative_to(source.root) if source.root else place.file
         yield f"{code(f'{where}:{place.line}' if place.line else str(where))}, "
-    yield f"{code(test.type)}, {code(test.model)}{of}\n\n"
+    yield ", ".join(f"{fact.label} {code(fact.value, 200)}" for fact in test_facts(test)) + f"{of}\n\n"
     if not test.trials and not never_ran(run, test):
         yield "- no trial ran to its end\n"
     for trial in test.trials:
