@@ -96,7 +96,7 @@ async def serve() -> None:
                     writer.write(b"%x\r\n%s\r\n" % (len(data), data))
                 writer.write(b"0\r\n\r\n")
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             writer.close()
 
     server = await asyncio.start_server(connection, "127.0.0.1", 0)

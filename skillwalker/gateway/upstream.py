@@ -51,7 +51,7 @@ _PASSED = frozenset(
 )
 _PASSED_PREFIX = "x-stainless-"  # how the SDK that asks describes itself
 
-_BETA = "beta=true"
+_BETA = b"beta=true"
 
 # What a client needs of an error's headers.
 _RETURNED = frozenset({"retry-after", "retry-after-ms", "x-should-retry", "request-id"})
@@ -82,6 +82,7 @@ class Upstream:
 
         self.credential = credential
         self.host = urlsplit(credential.base_url).netloc
+        self._url = httpx2.URL(f"{credential.base_url}/v1/messages")
         self._redactor = Redactor((credential.secret,))
         self._timeout = httpx2.Timeout(answer_seconds, connect=connect_seconds, pool=None)
         # Connections are bounded already: a caller has only so many to the gateway.
@@ -115,14 +116,16 @@ class Upstream:
         import httpx2
 
         # Not made by the client, which would add what it knows, such as the cookies of earlier answers.
+        sent = {
+            "host": self.host,
+            **request_headers(headers, self.credential),
+            "content-length": str(len(body)),
+        }
         request = httpx2.Request(
             "POST",
-            f"{self.credential.base_url}/v1/messages" + (f"?{_BETA}" if _BETA in query.split("&") else ""),
-            headers=[
-                (name.encode("latin-1"), value.encode("latin-1"))
-                for name, value in request_headers(headers, self.credential).items()
-            ],
-            content=body,
+            self._url.copy_with(query=_BETA) if _BETA in query.encode().split(b"&") else self._url,
+            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+            stream=httpx2.ByteStream(body),
             extensions={"timeout": self._timeout.as_dict()},
         )
         try:
