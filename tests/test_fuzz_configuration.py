@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,21 @@ VALUE: dict[str, Any] = {
 
 def as_toml(value: Any) -> str:
     """Inline, so that any value can be written anywhere; what TOML does not know is as in JSON."""
-    if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{as_toml(str(key))} = {as_toml(inner)}" for key, inner in value.items()) + "}"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(map(as_toml, value)) + "]"
+    return _JSON_PAIR.sub(r"\1 =", _json(value))
+
+
+# Outside of texts JSON and inline TOML differ in the sign between a key and its value, and in two words.
+_JSON_PAIR = re.compile(r'("(?:[^"\\]|\\.)*"):')
+
+
+def _json(value: Any) -> str:
     return json.dumps(value).replace("Infinity", "inf").replace("NaN", "nan").replace("\\ud", "?")
 
 
 def document(value: Any) -> bytes:
     if not isinstance(value, dict):
         return as_toml(value).encode()
-    return "".join(f"{as_toml(str(key))} = {as_toml(inner)}\n" for key, inner in value.items()).encode()
+    return "".join(f"{_json(str(key))} = {as_toml(inner)}\n" for key, inner in value.items()).encode()
 
 
 FILES = mutated(VALUE).map(document) | broken(GOOD) | JSON.map(document) | st.binary(max_size=40)

@@ -35,12 +35,12 @@ def plan_as_text(prepared: Prepared, settled: Settled) -> str:
             f"{count(test.trials, 'trial')}, "
             f"{count(len(one.expectations), 'expectation')}{answers})"
         )
-    own = f"on this machine, with {request.claude or 'the claude on PATH'}"
-    where = f"in containers, image {request.image or 'our own'}" if request.isolated else own
+    own = f"on this machine, with {safe(request.claude or 'the claude on PATH')}"
+    where = f"in containers, image {safe(request.image or 'our own')}" if request.isolated else own
     lines += [
         f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}; nothing was started",
         *_cost_as_text(prepared),
-        f"root {request.root}; timeout {request.timeout_seconds:g} s; "
+        f"root {safe(str(request.root))}; timeout {request.timeout_seconds:g} s; "
         f"jobs {request.jobs or 'as many as fit'}; {where}; "
         f"background tasks {'on' if request.background else 'off'}",
     ]
