@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -138,9 +139,11 @@ def test_the_example_is_valid_and_names_its_schema(
 
 
 def test_the_schema_beside_the_example_is_the_one_of_the_built_in_types(registry: Registry) -> None:
-    """`skillwalker --root examples/csv-toolbox schema > examples/csv-toolbox/evals/tests.schema.json` in an
-    environment without other packages writes it anew."""
-    assert json.loads((EXAMPLE / "evals" / SCHEMA).read_text("utf-8")) == schema_of_tests(registry).document
+    """`REWRITE_EXPECTED=1 pytest tests/test_schema.py` writes it anew: read the difference."""
+    text = json.dumps(schema_of_tests(registry).document, indent=2, ensure_ascii=False) + "\n"
+    if os.environ.get("REWRITE_EXPECTED"):
+        (EXAMPLE / "evals" / SCHEMA).write_text(text, "utf-8")
+    assert (EXAMPLE / "evals" / SCHEMA).read_text("utf-8") == text
 
 
 @fuzzed(60)
