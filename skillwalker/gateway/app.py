@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
 from typing import Any
@@ -45,6 +46,7 @@ class Session:
         self.running: set[asyncio.Task[bool]] = set()
         self.held_bytes = 0
         self.endings: list[Callable[[], None]] = []
+        self.opened = time.monotonic()
 
     async def close(self) -> None:
         """Ends every answer that is still being given."""
@@ -117,6 +119,7 @@ async def _answer(
         session.meter.holding,
         query,
         session.endings.append,
+        time.monotonic() - session.opened,
     )
     reply = _Reply(session, record, send)
     try:

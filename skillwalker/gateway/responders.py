@@ -45,6 +45,7 @@ class Exchange:
         query: What the request's path was followed by, such as `beta=true`.
         at_end: Takes what is to be called, in a thread, when the caller's link is closed and its last answer
             over.
+        age_seconds: How long ago the caller's link was opened.
     """
 
     caller: Caller
@@ -56,6 +57,7 @@ class Exchange:
     holding: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, repr=False, eq=False)
     query: str = ""
     at_end: Callable[[Callable[[], None]], None] = field(default=lambda _: None, repr=False, eq=False)
+    age_seconds: float = 0.0
 
 
 class Responder(Protocol):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from skillwalker.gateway.cassettes.cassette import Answer, Cassette, Recorded, c
 from skillwalker.gateway.cassettes.files import said, write
 from skillwalker.gateway.cassettes.normalise import Normal, Part, normalise
 from skillwalker.gateway.cassettes.shared import SharedParts
+from skillwalker.gateway.cassettes.times import Clock, Starts, now
 from skillwalker.gateway.cassettes.varying import Window
 from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate, ApiError, Event
 from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder, close
@@ -24,13 +25,6 @@ from skillwalker.redaction import Redactor
 
 _PROGRAM = re.compile(r"\bclaude-cli/(\d+(?:\.\d+)+)")
 _ORDER = ("main", "agent", "side", "judge")
-
-Clock = Callable[[], datetime]
-
-
-def now() -> datetime:
-    """The time of day of this machine."""
-    return datetime.now(UTC)
 
 
 class RecordingResponder:
@@ -51,6 +45,7 @@ class RecordingResponder:
         self._shared = SharedParts(directory)
         self._redactor = redactor or Redactor()
         self._clock = clock
+        self._starts = Starts(clock)
         self._tapes: dict[tuple[str, str], _Tape] = {}
         self.problems: list[str] = []
 
@@ -108,7 +103,7 @@ class RecordingResponder:
         key = (caller.trial_id, caller.purpose)
         if key not in self._tapes:
             heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
-            self._tapes[key] = _Tape(self._redactor, self._clock, self._clock(), heard)
+            self._tapes[key] = _Tape(self._redactor, self._clock, self._starts.of(exchange), heard)
             exchange.at_end(partial(self._ended, caller))
         return self._tapes[key]
 

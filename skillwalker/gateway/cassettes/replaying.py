@@ -15,8 +15,8 @@ from skillwalker.gateway.cassettes.cassette import Answer, Cassette, CassetteErr
 from skillwalker.gateway.cassettes.files import read, said
 from skillwalker.gateway.cassettes.misses import differences, nearest, tell
 from skillwalker.gateway.cassettes.normalise import Names, Normal, normalise
-from skillwalker.gateway.cassettes.recording import Clock, now
 from skillwalker.gateway.cassettes.shared import SharedParts
+from skillwalker.gateway.cassettes.times import Clock, Starts, now
 from skillwalker.gateway.cassettes.varying import Window
 from skillwalker.gateway.messages import ApiError, Event, cassette_miss, events_of
 from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
@@ -36,6 +36,7 @@ class ReplayResponder:
         self._shared = SharedParts(directory)
         self._redactor = redactor or Redactor()
         self._clock = clock
+        self._starts = Starts(clock)
         self._tapes: dict[tuple[str, str], _Tape] = {}
 
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
@@ -81,7 +82,7 @@ class ReplayResponder:
             except OSError as error:
                 raise cassette_miss(f"{path} cannot be read: {error.strerror}") from None
             heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
-            self._tapes[key] = _Tape(path, cassette, self._clock(), heard)
+            self._tapes[key] = _Tape(path, cassette, self._starts.of(exchange), heard)
             exchange.at_end(partial(self._ended, key))
         return self._tapes[key]
 
