@@ -139,11 +139,11 @@ def test_the_example_is_valid_and_names_its_schema(
 
 
 def test_the_schema_beside_the_example_is_the_one_of_the_built_in_types(registry: Registry) -> None:
-    """`REWRITE_EXPECTED=1 pytest tests/test_schema.py` writes it anew: read the difference."""
+    again = "REWRITE_EXPECTED=1 pytest tests/test_schema.py writes it anew: read the difference"
     text = json.dumps(schema_of_tests(registry).document, indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("REWRITE_EXPECTED"):
         (EXAMPLE / "evals" / SCHEMA).write_text(text, "utf-8")
-    assert (EXAMPLE / "evals" / SCHEMA).read_text("utf-8") == text
+    assert (EXAMPLE / "evals" / SCHEMA).read_text("utf-8") == text, again
 
 
 @fuzzed(60)
