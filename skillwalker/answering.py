@@ -158,7 +158,7 @@ def answering(
             return Answering(source, FaultsResponder(rehearsal))
         from skillwalker.gateway.cassettes.recording import RecordingResponder
 
-        recorded = RecordingResponder(rehearsal, request.record, redactor=redactor)
+        recorded = RecordingResponder(rehearsal, request.record, rehearsed=True, redactor=redactor)
         return Answering(source, FaultsResponder(recorded), recording=recorded)
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.replaying import ReplayResponder

@@ -59,6 +59,7 @@ class Cassette:
     Attributes:
         skillwalker: Version that recorded it.
         claude_code: Version that asked; None of a judge.
+        rehearsed: Whether the answers were a rehearsal's, and no model's.
         cut: Whether the trial ended while an answer was still being given.
     """
 
@@ -67,6 +68,7 @@ class Cassette:
     skillwalker: str
     claude_code: str | None = None
     exchanges: tuple[Recorded, ...] = field(default=(), repr=False)
+    rehearsed: bool = False
     cut: bool = False
 
 

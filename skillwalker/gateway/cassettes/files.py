@@ -70,7 +70,7 @@ def _lines(cassette: Cassette, shared: SharedParts) -> Iterator[Mapping[str, Any
         "models": sorted({one.request.model for one in cassette.exchanges}),
         "exchanges": len(cassette.exchanges),
     }
-    yield {**header, "cut": True} if cassette.cut else header
+    yield header | {key: True for key in ("rehearsed", "cut") if getattr(cassette, key)}
     written: set[str] = set()
     for number, one in enumerate(cassette.exchanges):
         base = _base(cassette.exchanges[:number], one.request)
@@ -180,6 +180,7 @@ class _Reader:
             skillwalker=str(header.get("skillwalker")),
             claude_code=header.get("claude_code"),
             exchanges=tuple(self._exchanges),
+            rehearsed=header.get("rehearsed") is True,
             cut=header.get("cut") is True,
         )
 

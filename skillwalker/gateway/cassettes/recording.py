@@ -38,13 +38,24 @@ class RecordingResponder:
     """
 
     def __init__(
-        self, inner: Responder, directory: Path, *, redactor: Redactor | None = None, clock: Clock = now
+        self,
+        inner: Responder,
+        directory: Path,
+        *,
+        rehearsed: bool = False,
+        redactor: Redactor | None = None,
+        clock: Clock = now,
     ) -> None:
+        """
+        Args:
+            rehearsed: Whether `inner` is a rehearsal; the cassettes say so.
+        """
         self._inner = inner
         self._directory = directory
         self._shared = SharedParts(directory)
         self._redactor = redactor or Redactor()
         self._clock = clock
+        self._rehearsed = rehearsed
         self._starts = Starts(clock)
         self._tapes: dict[tuple[str, str], _Tape] = {}
         self.problems: list[str] = []
@@ -82,7 +93,7 @@ class RecordingResponder:
             return
         path = cassette_file(self._directory, caller.trial_id, caller.purpose)
         try:
-            write(path, tape.cassette(caller), self._shared)
+            write(path, tape.cassette(caller, rehearsed=self._rehearsed), self._shared)
             if caller.purpose == "trial":
                 cassette_file(self._directory, caller.trial_id, "judge").unlink(missing_ok=True)
         except OSError as error:
@@ -139,7 +150,7 @@ class _Tape:
         if match := _PROGRAM.search(exchange.headers.get("user-agent", "")):
             self._claude_code = match[1]
 
-    def cassette(self, caller: Caller) -> Cassette:
+    def cassette(self, caller: Caller, *, rehearsed: bool) -> Cassette:
         """In an order that does not depend on which of parallel agents was faster."""
         ordered = sorted(self.exchanges, key=lambda one: one[0])
         return Cassette(
@@ -148,6 +159,7 @@ class _Tape:
             skillwalker=__version__,
             claude_code=self._claude_code,
             exchanges=tuple(recorded for _, recorded in ordered),
+            rehearsed=rehearsed,
             cut=self.cut,
         )
 
