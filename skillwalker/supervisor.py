@@ -12,7 +12,7 @@ from attrs import define, field
 
 from skillwalker.health import Stopped
 from skillwalker.outcomes import Reason
-from skillwalker.sandbox.base import SandboxProcess
+from skillwalker.sandbox.base import Limits, SandboxProcess
 
 STALL_SECONDS = 120.0
 """Without an event, a byte through the gateway or an open tool call, a trial counts as stalled."""
@@ -56,7 +56,7 @@ class Watched:
     process: SandboxProcess
     moving: Callable[[], Moving]
     timeout_seconds: float
-    workspace_mib: int
+    limits: Limits
     started: float
     last_event: float
     last_network: Callable[[], float] = lambda: 0.0
@@ -103,10 +103,9 @@ class Watched:
             return
         if now >= self._look_at_workspace:
             self._look_at_workspace = now + WORKSPACE_EVERY_SECONDS
-            size = self.process.workspace_mib()
-            if size is not None and size > self.workspace_mib:
-                text = f"the work directory holds {size:.0f} MiB; the limit is {self.workspace_mib} MiB"
-                self.stop(Stopped(Reason.DISK_LIMIT, text), now, grace=0)
+            size = self.process.workspace_size()
+            if size and (beyond := size.beyond(self.limits)):
+                self.stop(Stopped(Reason.DISK_LIMIT, beyond), now, grace=0)
 
 
 class Supervisor:

@@ -242,9 +242,7 @@ def _watched(
     except SandboxError as error:
         return _Observed(stopped=Stopped(Reason.SANDBOX_ERROR, str(error)))
     started = time.monotonic()
-    watched = Watched(
-        process, link.traffic, settings.timeout_seconds, settings.limits.workspace_mib, started, started
-    )
+    watched = Watched(process, link.traffic, settings.timeout_seconds, settings.limits, started, started)
     if network:
         watched.last_network = lambda: network.last_activity
     recorder = _Recorder(directory, watched, job.names, settings.limits, worker.redactor)

@@ -215,12 +215,13 @@ class SandboxContract:
             "head -c 40M /dev/zero >big; mkdir -m 700 d; head -c 9M /dev/zero >d/x; echo up; sleep 1000"
         )
         rest = until(process, b"up")
-        size = process.workspace_mib()
+        size = process.workspace_size()
         assert size is not None
-        assert 49 <= size < 51
+        assert 49 <= size.mib < 51
+        assert 3 <= size.files <= 4  # with or without the directory itself
         process.kill()
         assert list(rest) == []
-        assert process.workspace_mib() is None
+        assert process.workspace_size() is None
         process.close()
 
     def test_how_many_trials_fit(self, lab: Lab[Any]) -> None:

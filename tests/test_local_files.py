@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from skillwalker.errors import SandboxError
-from skillwalker.sandbox.local_files import save_directory, size_mib, unpack
+from skillwalker.sandbox.base import Limits, WorkspaceSize
+from skillwalker.sandbox.local_files import save_directory, size, unpack
 from skillwalker.tree import MTIME, Tree
 from skillwalker.workspace import Workspace
 
@@ -161,6 +162,12 @@ def test_the_size_is_what_is_taken_on_the_disk(tmp_path):
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
 
-    assert 3.0 <= size_mib(tmp_path, 1000) < 3.1
-    assert size_mib(tmp_path / "gone", 1000) == 0
-    assert size_mib(tmp_path, 1) > 1
+    found = size(tmp_path, Limits())
+    assert 3.0 <= found.mib < 3.1
+    assert found.files == 4
+    assert found.beyond(Limits()) is None
+    assert size(tmp_path / "gone", Limits()) == WorkspaceSize(0, 0)
+    few = Limits(workspace_mib=1)
+    assert "1 MiB" in str(size(tmp_path, few).beyond(few))
+    few = Limits(workspace_files=2)
+    assert "the limit is 2" in str(size(tmp_path, few).beyond(few))

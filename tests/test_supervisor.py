@@ -8,6 +8,7 @@ from attrs import define, field, frozen
 
 from skillwalker.health import Stopped
 from skillwalker.outcomes import Reason
+from skillwalker.sandbox.base import Limits, WorkspaceSize
 from skillwalker.supervisor import GRACE_SECONDS, LINGER_SECONDS, STALL_SECONDS, Supervisor, Watched
 
 
@@ -30,14 +31,14 @@ class Process:
     def kill(self) -> None:
         self.done.append("kill")
 
-    def workspace_mib(self) -> float | None:
-        return self.size
+    def workspace_size(self) -> WorkspaceSize | None:
+        return None if self.size is None else WorkspaceSize(self.size, 1)
 
 
 def watched(
     process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0
 ) -> Watched:
-    return Watched(process, lambda: moving or Moving(), timeout, 2048, start, start)
+    return Watched(process, lambda: moving or Moving(), timeout, Limits(), start, start)
 
 
 def test_within_its_limits_a_trial_is_left_alone():

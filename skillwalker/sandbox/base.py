@@ -21,6 +21,7 @@ class Limits:
         cpus: CPUs, fractions allowed; None means no limit, and so does more than there are.
         file_mib: Size of any one file, in MiB.
         workspace_mib: Size of the work directory, in MiB; above it the trial is stopped.
+        workspace_files: Files and directories in it; above it the trial is stopped.
         output_mib: Size of its standard output, in MiB; above it the trial is stopped.
         line_mib: Size of one line of it, in MiB; the longest seen of Claude Code itself had two.
     """
@@ -33,6 +34,7 @@ class Limits:
     )
     file_mib: int = field(default=1024, validator=validators.ge(1))
     workspace_mib: int = field(default=2048, validator=validators.ge(1))
+    workspace_files: int = field(default=500_000, validator=validators.ge(1))
     output_mib: int = field(default=1024, validator=validators.ge(1))
     line_mib: int = field(default=128, validator=validators.ge(1))
 
@@ -94,6 +96,29 @@ class Connector(Protocol):
         """A new connected stream socket; HTTP/1.1 is served on its other end."""
 
 
+@frozen
+class WorkspaceSize:
+    """What a work directory holds.
+
+    Attributes:
+        files: Directories among them.
+    """
+
+    mib: float
+    files: int
+
+    def beyond(self, limits: Limits) -> str | None:
+        """Which limit it is over, in words."""
+        if self.mib > limits.workspace_mib:
+            return f"the work directory holds {self.mib:.0f} MiB; the limit is {limits.workspace_mib} MiB"
+        if self.files > limits.workspace_files:
+            return (
+                f"the work directory holds {self.files:,} files and directories; "
+                f"the limit is {limits.workspace_files:,}"
+            )
+        return None
+
+
 class SandboxProcess(Protocol):
     """A trial's started process. `output` is for one thread, the other methods are safe from any thread."""
 
@@ -113,8 +138,8 @@ class SandboxProcess(Protocol):
     def wait(self) -> Exit:
         """Call after `output` has ended."""
 
-    def workspace_mib(self) -> float | None:
-        """Size of the work directory now, in MiB; None where it cannot be told."""
+    def workspace_size(self) -> WorkspaceSize | None:
+        """What the work directory holds now; None where it cannot be told."""
 
     def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
         """Writes the final work directory as a tar stream (members relative to it) and returns notes on

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import relay
 from skillwalker.sandbox import start_script as script
-from skillwalker.sandbox.base import Chunk, Connector, Exit, Limits
+from skillwalker.sandbox.base import Chunk, Connector, Exit, Limits, WorkspaceSize
 from skillwalker.sandbox.engine_errors import engine_errors
+from skillwalker.sandbox.measuring import measure
 from skillwalker.sandbox.streams import STDOUT, EngineStream
 from skillwalker.workspace import save
 
@@ -114,19 +115,11 @@ class DockerProcess:
             self._ended.set()
         return self._exit
 
-    def workspace_mib(self) -> float | None:
-        # As the trial's own user, which may read everything there; a size that it fakes gains it nothing.
+    def workspace_size(self) -> WorkspaceSize | None:
         try:
-            with engine_errors("measuring the work directory"):
-                command = ["du", "-skx", script.WORKSPACE]
-                execution = self._api.exec_create(
-                    self._container, command, user=str(script.AGENT), workdir="/", stderr=False
-                )
-                said: bytes = self._api.exec_start(execution["Id"])
+            return measure(self._api, self._container)
         except SandboxError:
             return None
-        kib = said.partition(b"\t")[0]
-        return int(kib) / 1024 if kib.isdigit() else None
 
     def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
         import tarfile

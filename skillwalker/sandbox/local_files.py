@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
+from skillwalker.sandbox.base import Limits, WorkspaceSize
 from skillwalker.tree import MTIME, Tree
 from skillwalker.workspace import save
 
@@ -56,22 +57,23 @@ def unpack(tree: Tree, directory: Path, *, read_only: bool = False) -> None:
         directory.chmod(0o555)
 
 
-def size_mib(directory: Path, enough_mib: float) -> float:
-    """What `directory` takes on the disk, in MiB; counting ends above `enough_mib`.
+def size(directory: Path, limits: Limits) -> WorkspaceSize:
+    """What `directory` holds; counting ends above the limits.
 
     Files that come and go meanwhile are counted or not.
     """
-    total, enough = 0, enough_mib * (1 << 20)
+    total = files = 0
     waiting = [os.fspath(directory)]
-    while waiting and total <= enough:
+    while waiting and total <= limits.workspace_mib << 20 and files <= limits.workspace_files:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as items:
             for item in items:
                 with contextlib.suppress(OSError):
                     status = item.stat(follow_symlinks=False)
                     total += status.st_blocks * 512
+                    files += 1
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(item.path)
-    return total / (1 << 20)
+    return WorkspaceSize(total / (1 << 20), files)
 
 
 def save_directory(directory: Path, target: BinaryIO, *, limit: int, read_limit: int) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import local_guard
-from skillwalker.sandbox.base import Chunk, Exit, Limits
-from skillwalker.sandbox.local_files import save_directory, size_mib
+from skillwalker.sandbox.base import Chunk, Exit, Limits, WorkspaceSize
+from skillwalker.sandbox.local_files import save_directory, size
 from skillwalker.sandbox.local_places import kill_strays
 
 _CONTROL = "control"
@@ -130,10 +130,10 @@ class LocalProcess:
             raise SandboxError("how the trial ended is not known")
         return self._exit
 
-    def workspace_mib(self) -> float | None:
+    def workspace_size(self) -> WorkspaceSize | None:
         if self._ended.is_set():
             return None
-        return size_mib(self.workspace, self._limits.workspace_mib)
+        return size(self.workspace, self._limits)
 
     def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
         limit, read_limit = limit_mib * _MIB, max(limit_mib, self._limits.workspace_mib) * _MIB
