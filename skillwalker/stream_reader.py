@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import define, field
 
 from skillwalker.agent_uses import AgentTracker
-from skillwalker.events import Event, as_dict, as_str
+from skillwalker.events import Event, as_dict, as_int, as_str
 from skillwalker.names import Names
 from skillwalker.skill_uses import SkillTracker
 from skillwalker.stream_facts import Answer, Init, ResultEvent, Usage, cost_usd, model_usage, own_usage
+from skillwalker.text import safe
 from skillwalker.tool_calls import ToolCallReader, blocks, text_of
 
 _SYNTHETIC = "<synthetic>"  # the model of messages that Claude Code wrote itself
@@ -64,6 +67,7 @@ class StreamReader:
     _denied: Counter[str] = field(factory=Counter, init=False)
     _limits: dict[str, None] = field(factory=dict, init=False)
     _unknown: Counter[str] = field(factory=Counter, init=False)
+    _hooks: dict[str, None] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.skills, self.agents = SkillTracker(self.names), AgentTracker(self.names)
@@ -89,6 +93,8 @@ class StreamReader:
                 self.retries += 1
                 reason = (event.data.get("error_status"), event.data.get("error"))
                 self._last_retry = " ".join(str(part) for part in reason if part is not None)
+            case "system/hook_response" if event.data.get("outcome") == "error":
+                self._hook_failed(event.data)
             case "system/permission_denied":
                 self._denied[as_str(event.data.get("tool_name")) or "a tool"] += 1
             case "rate_limit_event":
@@ -101,6 +107,13 @@ class StreamReader:
                 self._unknown[
                     kind if kind in self._unknown or len(self._unknown) < _MOST_KINDS else "others"
                 ] += 1
+
+    def _hook_failed(self, data: Mapping[str, Any]) -> None:
+        if len(self._hooks) >= _MOST_KINDS:
+            return
+        name = safe(as_str(data.get("hook_name")) or as_str(data.get("hook_event")) or "?", 80)
+        said = safe(as_str(data.get("stderr")) or as_str(data.get("output")) or "it says nothing", 120)
+        self._hooks[f"the hook {name} failed (exit code {as_int(data.get('exit_code'))}): {said}"] = None
 
     def _assistant(self, event: Event) -> None:
         message = as_dict(event.data.get("message"))
@@ -219,6 +232,7 @@ class StreamReader:
             notes.append(
                 f"Claude Code repeated requests to the API {self.retries} times (last: {self._last_retry})"
             )
+        notes += self._hooks
         notes += [f"rate limit {limit}" for limit in self._limits]
         if self._denied:
             notes.append("denied for want of permission: " + ", ".join(self._denied))

@@ -246,6 +246,19 @@ class TestSession:
             "denied for want of permission: Bash",
         )
 
+    def test_a_hook_that_failed_is_told(self, read: Reader) -> None:
+        good = system("hook_response", hook_name="Stop", outcome="success", exit_code=0, stderr="fine")
+        bad = system(
+            "hook_response",
+            hook_name="SessionStart:startup",
+            outcome="error",
+            exit_code=2,
+            stderr="no \x1b[31mdatabase\n",
+        )
+        [note] = read(good, bad, init(), result()).notes
+        assert note.startswith("the hook SessionStart:startup failed (exit code 2): no ")
+        assert "\x1b" not in note
+
     def test_a_healthy_stream_has_no_notes(self, read: Reader) -> None:
         assert read(init(), says("fine"), result()).notes == ()
 

@@ -1,0 +1,127 @@
+"""What a container, a plugin or the model does wrong: whole runs with the real Claude Code."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roots import an_eval, bash, plugin, text
+
+from skillwalker import session
+from skillwalker.outcomes import Outcome, Reason
+from skillwalker.reports.live import PlainProgress
+from skillwalker.request import RunRequest
+from skillwalker.results import TrialResult
+from skillwalker.sandbox.base import Limits
+from skillwalker.session import prepare
+
+NOT_CALLED = {"skill-call": {"skill": "acme:tidy", "expected": False}}
+SAYS_DONE = {"result-contains": "done"}
+
+
+def trials(
+    root: Path, image: str, limits: Limits | None = None, timeout_seconds: float = 120.0
+) -> dict[str, TrialResult]:
+    """Runs all that is in `root`; the one trial of each test by the test's name."""
+    request = RunRequest(
+        root=root,
+        cwd=root,
+        isolated=True,
+        rehearse=True,
+        image=image,
+        jobs=4,
+        limits=limits or Limits(),
+        timeout_seconds=timeout_seconds,
+    )
+    found = session.run(prepare(request), PlainProgress(io.StringIO(), 1), print)
+    return {test.name: test.trials[0] for test in found.tests}
+
+
+def cases(root: Path, scripts: dict[str, Any], expect: list[Any], type: str = "skill-prompt") -> None:
+    tests = [{"name": name, "type": type, "expect": expect} for name in scripts]
+    an_eval(root, tests, script=scripts)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plugin(tmp_path)
+    return tmp_path
+
+
+BIG = "for i in 1 2 3; do head -c 40M /dev/zero > {}/$i; done; sleep 60 & wait"
+
+
+def test_what_a_trial_may_use_has_limits_and_each_is_told(root, sandbox_image):
+    fill = {
+        "work directory": bash(BIG.format(".")),
+        "hidden from its user": bash(
+            "mkdir d; for i in 1 2 3; do head -c 40M /dev/zero > d/$i; done; chmod 0 d; sleep 60 & wait"
+        ),
+        "many files": bash("python3 -c 'for i in range(60_000): open(str(i), \"x\")'; sleep 60 & wait"),
+        "memory": bash("python3 -c 'x = bytearray(900 << 20)'"),
+        "processes": bash(":(){ :|:& };: 2> /dev/null; sleep 2; echo survived"),
+    }
+    cases(root, {name: [one, text("done")] for name, one in fill.items()}, [SAYS_DONE, NOT_CALLED])
+
+    limits = Limits(memory_mib=512, workspace_mib=64, workspace_files=50_000, pids=64)
+    found = trials(root, sandbox_image, limits)
+
+    assert {name: one.reason for name, one in found.items() if name != "processes"} == {
+        "work directory": Reason.DISK_LIMIT,
+        "hidden from its user": Reason.DISK_LIMIT,
+        "many files": Reason.DISK_LIMIT,
+        "memory": Reason.OUT_OF_MEMORY,
+    }
+    for name, one in found.items():
+        if name != "processes":
+            assert {each.verdict.outcome for each in one.judged} == {Outcome.UNMEASURED}, name
+
+
+def test_what_of_a_plugin_does_not_start_is_told_by_claude_codes_own_words(root, sandbox_image):
+    server = {"mcpServers": {"db": {"command": "no-such-program"}}}
+    (root / "acme" / ".mcp.json").write_text(json.dumps(server))
+    cases(root, {"server": [text("done")]}, [SAYS_DONE, NOT_CALLED])
+
+    found = trials(root, sandbox_image)["server"]
+
+    assert (found.outcome, found.reason) == (Outcome.UNMEASURED, Reason.PLUGIN_NOT_LOADED)
+    assert "db (failed)" in found.message
+
+
+def test_hooks_that_cannot_be_read_are_a_plugin_that_did_not_load(root, sandbox_image):
+    (root / "acme" / "hooks").mkdir()
+    (root / "acme" / "hooks" / "hooks.json").write_text('{"hooks": ')
+    cases(root, {"hooks": [text("done")]}, [NOT_CALLED])
+
+    found = trials(root, sandbox_image)["hooks"]
+
+    assert (found.outcome, found.reason) == (Outcome.UNMEASURED, Reason.PLUGIN_NOT_LOADED)
+    assert "Hook load failed" in found.message
+
+
+def test_a_hook_that_fails_does_not_stop_the_work(root, sandbox_image):
+    (root / "acme" / "hooks").mkdir()
+    hook = {"SessionStart": [{"hooks": [{"type": "command", "command": "echo broken >&2; exit 2"}]}]}
+    (root / "acme" / "hooks" / "hooks.json").write_text(json.dumps({"hooks": hook}))
+    cases(root, {"hook": [text("done")]}, [SAYS_DONE])
+
+    found = trials(root, sandbox_image)["hook"]
+
+    assert (found.outcome, found.reason) == (Outcome.PASSED, None)
+    assert any("hook" in note and "SessionStart" in note for note in found.notes)
+
+
+def test_a_model_that_hangs_is_a_trial_without_an_end(root, sandbox_image):
+    scripts = {
+        "before": [{"fault": "hang"}],
+        "in the middle": [{"content": "done", "fault": "hang", "after_events": 3}],
+    }
+    cases(root, scripts, [SAYS_DONE, NOT_CALLED])
+
+    found = trials(root, sandbox_image, timeout_seconds=6)
+
+    assert {one.reason for one in found.values()} == {Reason.TIMEOUT}
+    assert {each.verdict.outcome for one in found.values() for each in one.judged} == {Outcome.UNMEASURED}
