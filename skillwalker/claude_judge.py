@@ -14,7 +14,13 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from skillwalker.claude_code import judge_arguments, judge_environment, prompt_line
-from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, SandboxError
+from skillwalker.errors import (
+    JudgeError,
+    JudgeOverBudgetError,
+    JudgeUnreadableError,
+    JudgeUnscriptedError,
+    SandboxError,
+)
 from skillwalker.events import iter_lines
 from skillwalker.expectations.base import JudgeAnswer
 from skillwalker.gateway.messages import CASSETTE_MISS
@@ -101,7 +107,9 @@ class ClaudeCodeJudge:
             raise JudgeError(f"the judge could not be asked: {safe(str(said), 300)}")
         data = result.get("structured_output")
         if not isinstance(data, dict):
-            raise JudgeError(f"the judge gave no structured answer: {safe(str(result.get('result')), 200)}")
+            raise JudgeUnreadableError(
+                f"the judge gave no structured answer: {safe(str(result.get('result')), 200)}"
+            )
         models = list(traffic.usage)
         usage = result.get("usage")
         tokens = usage if isinstance(usage, dict) else {}

@@ -81,6 +81,10 @@ class JudgeError(SkillwalkerError):
     """The judge could not be asked or gave no readable answer."""
 
 
+class JudgeUnreadableError(JudgeError):
+    """The judge answered, but not in the form it was asked for: it may be asked once more."""
+
+
 class JudgeUnscriptedError(JudgeError):
     """No script or cassette has an answer for the judge."""
 

@@ -12,7 +12,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError
+from skillwalker.errors import (
+    JudgeError,
+    JudgeOverBudgetError,
+    JudgeUnreadableError,
+    JudgeUnscriptedError,
+)
 from skillwalker.expectations.base import JudgeAnswer
 from skillwalker.gateway.messages import CASSETTE_MISS, OVER_BUDGET
 from skillwalker.judging import output_config
@@ -31,8 +36,7 @@ TIMEOUT_SECONDS = 600.0
 MAX_RETRIES = 3
 """After 408, 409, 429, 5xx and broken connections, unless the answer says `x-should-retry: false`."""
 
-_CUT = {
-    "max_tokens": f"the judge's answer was cut at {MAX_TOKENS} tokens",
+_NO_ANSWER = {
     "model_context_window_exceeded": "what the judge should read does not fit the model's context",
     "refusal": "the judge refused to answer",
 }
@@ -101,15 +105,21 @@ class AnthropicJudge:
 
 
 def _read(message: Message) -> JudgeAnswer:
-    if message.stop_reason in _CUT:
-        raise JudgeError(_CUT[message.stop_reason])
+    if message.stop_reason == "max_tokens":
+        raise JudgeUnreadableError(f"the judge's answer was cut at {MAX_TOKENS} tokens")
+    if message.stop_reason in _NO_ANSWER:
+        raise JudgeError(_NO_ANSWER[message.stop_reason])
     text = "".join(block.text for block in message.content if block.type == "text")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise JudgeError(f"the judge's answer is no JSON: {safe(text, 200) or 'it is empty'}") from error
+        raise JudgeUnreadableError(
+            f"the judge's answer is no JSON: {safe(text, 200) or 'it is empty'}"
+        ) from error
     if not isinstance(data, dict):
-        raise JudgeError(f"the judge's answer is no JSON object: {safe(text, 200)}")
+        raise JudgeUnreadableError(f"the judge's answer is no JSON object: {safe(text, 200)}")
+    if not isinstance(message.model, str):
+        raise JudgeUnreadableError("the judge's answer does not say which model gave it")
     usage = message.usage
     return JudgeAnswer(data, message.model, usage.input_tokens, usage.output_tokens)
 

@@ -11,6 +11,8 @@ from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.plugin_set import PluginSet, UnresolvedError
 from skillwalker.text import count, listed, near, safe
 
+_TAKES = "takes one reply for each vote, and one more after an answer that cannot be read"
+
 
 def script_problems(
     script: TestScript, evaluation: Eval, plugins: PluginSet, expectations: Sequence[Bound]
@@ -46,15 +48,32 @@ def _judge_problems(
     sizes = {size for size in told if size is not None}
     if None in told:
         return
-    for turn in turns[len(judges) :]:
-        names = listed([bound.spec.type for bound in judges])
-        said = f"the test asks a judge for {names} only" if judges else "no expectation asks a judge"
-        yield Problem(f"is never asked for: {said}, and each takes one reply", path=turn[0].path)
-    for reply in (reply for turn in turns[: len(judges)] for reply in turn):
+    wanted_turns = _most_turns(turns, sum(map(_votes, judges)))
+    for turn in turns[wanted_turns:]:
+        said = "no expectation asks a judge"
+        if judges:
+            names = listed([bound.spec.type for bound in judges])
+            said = f"the test asks a judge for {names} only, and each {_TAKES}"
+        yield Problem(f"is never asked for: {said}", path=turn[0].path)
+    for reply in (reply for turn in turns[:wanted_turns] for reply in turn):
         if reply.passed is not None and len(reply.passed) not in sizes:
             wanted = " or ".join(count(size, "criterion", "criteria") for size in sorted(sizes))
             has = count(len(reply.passed), "answer")
             yield Problem(f"has {has}, and the judge is asked for {wanted}", path=f"{reply.path}.passed")
+
+
+def _most_turns(turns: Sequence[Turn], askings: int) -> int:
+    """How many turns may be asked for at most: a text that is no answer is asked for once more."""
+    used = 0
+    for _ in range(askings):
+        again = used < len(turns) and any(reply.passed is None for reply in turns[used])
+        used += 2 if again else 1
+    return used
+
+
+def _votes(bound: Bound) -> int:
+    votes = getattr(bound.expectation, "votes", 1)
+    return votes if isinstance(votes, int) and votes > 0 else 1
 
 
 def _size(bound: Bound, evaluation: Eval) -> int | None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from skillwalker.expectations import evidence
+from skillwalker.expectations import cutting, evidence
 from skillwalker.expectations.base import NotObservedError
 from skillwalker.expectations.evidence import fence, gather
+from skillwalker.expectations.judged_files import judged_files
 from skillwalker.outcomes import Reason
 from skillwalker.testing import TranscriptBuilder, trial
 
@@ -35,7 +36,7 @@ def test_everything_that_may_matter_is_shown(tmp_path: Path) -> None:
     assert shown.cuts == ()
     for part in ("Fix it, please.", "x = 1", "x = 2", "y = 1", '"command": "ls"', "The answer."):
         assert part in shown.text
-    ended = shown.text.split("## Files that were created or changed")[1]
+    ended = shown.text.split("## All files that were created or changed")[1]
     assert "y = 1" not in ended  # it was not changed
     assert 'path: "new/\\u00fc.txt"\nnew' in ended
     assert '"c.py"' in ended.split("## Files that were deleted")[1]
@@ -82,36 +83,66 @@ def test_an_empty_answer_and_no_files_are_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_a_long_answer_keeps_its_beginning_and_end_and_tells_of_the_cut(tmp_path: Path) -> None:
-    limit = evidence.TEXT_LIMIT
-    shown = gather(trial(tmp_path, events("begin" + "x" * limit + "end")))
-    assert shown.cuts == (f"final answer: {limit} of {limit + 8} characters",)
-    assert f"(cut: the first {limit - limit // 3} and the last {limit // 3} of {limit + 8}" in shown.text
+    size = cutting.room(evidence.TEXT_LIMIT)
+    shown = gather(trial(tmp_path, events("begin" + "x" * size + "end")))
+    note = "about 20,000 of 20,004 tokens, the beginning and the end"
+    assert shown.cuts == (f"final answer: {note}",)
+    assert f"(cut: {note})\n<evidence-" in shown.text
     assert "begin" in shown.text
     assert "xend\n</evidence" in shown.text
 
 
 def test_long_files_are_cut_with_a_note(tmp_path: Path) -> None:
-    limit = evidence.FILE_LIMIT
-    files = {"long.txt": "é" * (limit + 1), "huge.txt": "é" * (limit * 4), "fine.txt": "é" * limit}
+    size = cutting.room(evidence.FILE_LIMIT)
+    files = {"long.txt": "é" * (size // 2 + 1), "huge.txt": "é" * (1 << 20), "fine.txt": "é" * (size // 2)}
     shown = gather(trial(tmp_path, events(), files=files))
     assert shown.cuts == (
-        f'"huge.txt": its first {limit} characters',
-        f'"long.txt": {limit} of {limit + 1} characters',
+        '"huge.txt": its first 8,000 tokens, about',
+        '"long.txt": about 8,000 of 8,001 tokens, the beginning and the end',
     )
 
 
 def test_many_files_end_as_names_with_a_note(tmp_path: Path) -> None:
-    files = {f"{number:03}.txt": "x" * evidence.FILE_LIMIT for number in range(20)}
+    size = cutting.room(evidence.FILE_LIMIT)
+    files = {f"{number:03}.txt": "x" * size for number in range(20)}
     shown = gather(trial(tmp_path, events(), files=files))
-    assert shown.cuts == ("created or changed files: 5 of 20 with their content",)
+    assert shown.cuts[-1] == "created or changed files: 4 of 20 with their content"
     assert '"019.txt"' in shown.text
 
 
 def test_very_many_names_are_cut_with_a_note(tmp_path: Path) -> None:
-    count = evidence.MOST_NAMES + 1
-    scaffold = {f"{number}.txt": "" for number in range(count)}
+    scaffold = {f"{number:0200}.txt": "" for number in range(100)}
     shown = gather(trial(tmp_path, events(), scaffold=scaffold, files={}))
-    assert f"deleted files: {count - 1} of {count} names" in shown.cuts
+    assert "deleted files: 37 of 100 names" in shown.cuts
+
+
+def test_everything_at_once_is_within_what_was_promised(tmp_path: Path) -> None:
+    much = "word " * 200_000
+    builder = TranscriptBuilder().init()
+    for _ in range(100):
+        builder.tool("Bash", {"command": much}, much)
+    files = {f"{number:03}.txt": much for number in range(50)}
+    on = trial(tmp_path, builder.result(much), prompt=much, scaffold=files, files={**files, "new.txt": much})
+    shown = gather(on, judged_files(on, ("new.txt", "000.txt")))
+    assert cutting.tokens(shown.text) < 160_000 + 10_000  # tags and notes
+    assert [cut.partition(":")[0] for cut in shown.cuts if "of 20,00" in cut] == []
+    for what in ("task", "final answer", "tool calls", '"new.txt"', '"000.txt"', "files at the start"):
+        assert any(cut.startswith(what) for cut in shown.cuts), what
+
+
+def test_a_file_that_criteria_are_about_and_that_is_no_text_is_told(tmp_path: Path) -> None:
+    on = trial(tmp_path, events(), files={"a.bin": b"\xff\xfe"})
+    assert gather(on, judged_files(on, ("a.bin",))).cuts == (
+        '"a.bin": it is no text, so its content was not shown',
+    )
+
+
+def test_what_json_spells_differently_can_be_quoted(tmp_path: Path) -> None:
+    on = trial(tmp_path, TranscriptBuilder().tool("Bash", {"a": ['say "x"']}, 'one "two"\nthree').result("x"))
+    shown = gather(on)
+    assert 'one "two"\nthree' not in shown.text
+    assert 'one "two"\nthree' in shown.quotable
+    assert 'say "x"' in shown.quotable
 
 
 def test_binary_files_are_named_and_not_shown(tmp_path: Path) -> None:
@@ -162,8 +193,8 @@ def test_many_or_long_tool_calls_are_cut_with_a_note(tmp_path: Path) -> None:
         builder.tool("Bash", {"command": "c" * 5_000}, "r" * 5_000)
     shown = gather(trial(tmp_path, builder.result("x")))
     assert shown.cuts == (
-        "tool calls: the first 13 of 60",
-        "inputs and results of tool calls: 4000 characters of each",
+        "tool calls: the first 10 of 60",
+        "inputs and results of tool calls: about 1,500 tokens of each",
     )
 
 

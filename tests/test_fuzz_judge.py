@@ -17,7 +17,7 @@ from skillwalker.errors import JudgeError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Judge, Verdict
 from skillwalker.expectations.bound import judge_trial
-from skillwalker.expectations.judge import read_answer
+from skillwalker.expectations.grades import read_answer
 from skillwalker.expectations.registry import Registry
 from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.judge_client import AnthropicJudge
@@ -31,7 +31,7 @@ CRITERIA = parse_rubric(RUBRIC)
 REGISTRY = Registry.scan()
 ANSWER: dict[str, Any] = {
     "criteria": [
-        {"id": "c1", "reasoning": "Seen.", "passed": True},
+        {"id": "c1", "evidence": "Done.", "reasoning": "Seen.", "passed": True},
         {"id": "c2", "reasoning": "Long.", "passed": False},
         {"id": "c3", "reasoning": "Nothing.", "passed": True},
     ]
@@ -50,7 +50,8 @@ def grades(answer: Any) -> dict[str, bool] | None:
     for one in found:
         match one:
             case {"id": "c1" | "c2" | "c3" as name, "passed": bool(passed), "reasoning": str()}:
-                told[name] = passed
+                if isinstance(one.get("evidence", ""), str):
+                    told[name] = passed
     return told if len(told) == len(CRITERIA) else None
 
 
@@ -88,13 +89,13 @@ def test_an_answer_is_read_as_it_is_or_not_at_all(answer: dict[str, Any]) -> Non
         assert told is None
         assert_harmless(str(error))
     else:
-        assert {name: passed for name, (passed, _) in found.items()} == told
+        assert {name: grade.passed for name, grade in found.items()} == told
 
 
 @fuzzed(30)
 @given(ANSWERS)
 def test_a_broken_answer_is_unmeasured(answer: dict[str, Any]) -> None:
-    assert_follows(judged(FakeJudge([answer])), answer)
+    assert_follows(judged(FakeJudge([answer, answer])), answer)
 
 
 class Link:

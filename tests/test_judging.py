@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from skillwalker.judging import answer_schema, answer_text, asked_ids, output_config
+from skillwalker.judging import answer_schema, answer_text, asked_ids, output_config, passed_for
 from skillwalker.models import is_model, model_id
 
 
@@ -40,3 +40,21 @@ def test_a_model_is_an_alias_or_a_full_name(name: str, known: bool) -> None:
 def test_only_aliases_are_replaced() -> None:
     assert model_id("opus") == "claude-opus-5-5"
     assert model_id("claude-opus-4-8") == "claude-opus-4-8"
+
+
+@pytest.mark.parametrize(
+    ("ids", "passed", "fitting"),
+    [
+        (("c1", "c2"), (True, False), (True, False)),
+        (("c1", "c3"), (True, False, False), (True, False)),
+        (("c2",), (True, False, True), (False,)),
+        (("c1", "c2"), (True,), None),
+        (("c1", "c4"), (True, False, False), None),
+        (("first", "second"), (True, False), (True, False)),
+        (("first", "second"), (True, False, True), None),
+        ((), (True,), ()),
+        (("c1",), (), None),
+    ],
+)
+def test_a_script_speaks_of_all_criteria_whichever_are_asked_for(ids, passed, fitting) -> None:
+    assert passed_for(ids, passed) == fitting

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillwalker.expectations.rubric import parse_rubric, read_rubric
+from skillwalker.expectations.rubric import Rubric, parse_rubric, read_rubric
 
 
 def texts(rubric: str) -> list[str]:
@@ -98,6 +98,47 @@ def test_many_backticks_and_comments_cost_little_more_than_their_length() -> Non
 def test_a_fence_that_stays_open_would_swallow_criteria() -> None:
     with pytest.raises(ValueError, match="the code fence of line 2 is never closed"):
         parse_rubric("- a\n```\n- b\n")
+
+
+def test_a_heading_that_names_a_file_holds_for_what_is_below_it() -> None:
+    found = parse_rubric(
+        "- a\n## File: report.md\n- b\n### Numbers\n- c\n"
+        "#### file: `data/out 1.csv` ##\n- d\n### Words\n- e\n"
+        "## Whole\n- f\n# File:x\n- g\n"
+    )
+    assert [one.file for one in found] == [
+        *(None, "report.md", "report.md", "data/out 1.csv", "report.md", None, "x"),
+    ]
+    assert found[3].section == "File: report.md / Numbers / file: `data/out 1.csv`"
+    assert Rubric(found).files == ("report.md", "data/out 1.csv", "x")
+
+
+@pytest.mark.parametrize("heading", ["Files: a.md", "A file: a.md", "File a.md", "FILE: a.md", "Profile: a"])
+def test_other_headings_name_no_file(heading: str) -> None:
+    assert parse_rubric(f"## {heading}\n- a\n")[0].file is None
+
+
+@pytest.mark.parametrize(("written", "path"), [("./a//b.md", "a/b.md"), ("a b.md", "a b.md"), ("`a`", "a")])
+def test_a_file_is_named_as_a_work_directory_lists_it(written: str, path: str) -> None:
+    assert parse_rubric(f"## File: {written}\n- a\n")[0].file == path
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("", "it is empty"),
+        ("``", "it is empty"),
+        ("/workspace/a.md", "it must be relative"),
+        ("a/../b.md", "must not lead upwards"),
+        ("a\\b.md", "holds a backslash; write a/b.md"),
+        ("reports/", "must name a file, not a directory"),
+        (".", "must name a file, not a directory"),
+    ],
+)
+def test_a_heading_must_name_a_file_that_can_be_there(written: str, said: str) -> None:
+    with pytest.raises(ValueError, match="the heading of line 2") as caught:
+        parse_rubric(f"- a\n## File: {written}\n- b\n")
+    assert said in str(caught.value)
 
 
 @pytest.fixture

@@ -53,17 +53,28 @@ def test_a_reply_for_no_judge_is_a_problem(checked):
         (
             FILE,
             "tests.x.judge[1]",
-            "is never asked for: the test asks a judge for llm-judge only, and each takes one reply",
+            "is never asked for: the test asks a judge for llm-judge only, and each takes one reply for each "
+            "vote, and one more after an answer that cannot be read",
         )
     ]
     assert told(checked({"judge": [one]}, [{"result-contains": "a"}])) == [
         (
             FILE,
             "tests.x.judge[0]",
-            "is never asked for: no expectation asks a judge, and each takes one reply",
+            "is never asked for: no expectation asks a judge",
         )
     ]
     assert told(checked({"judge": [one, one]}, [JUDGED, JUDGED])) == []
+
+
+def test_a_judge_takes_a_reply_for_each_vote_and_one_after_what_is_no_answer(checked):
+    one, none = {"passed": [True, True]}, {"content": "no JSON"}
+    voted = [{"llm-judge": {"rubricFile": "r.md", "votes": 3}}]
+    assert told(checked({"judge": [one, one, one]}, voted)) == []
+    assert told(checked({"judge": [one, none, one, one]}, voted)) == []
+    assert [path for _, path, _ in told(checked({"judge": [one, none, one, one, one]}, voted))] == [
+        "tests.x.judge[4]"
+    ]
 
 
 def test_a_mistyped_skill_is_a_problem_and_one_of_another_name_a_notice(checked):

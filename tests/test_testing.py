@@ -111,8 +111,8 @@ def test_the_judge_answers_in_turn_and_remembers_what_it_was_asked() -> None:
 
     assert ask() == {
         "criteria": [
-            {"id": "c1", "reasoning": "As seen.", "passed": True},
-            {"id": "c2", "reasoning": "As seen.", "passed": False},
+            {"id": "c1", "evidence": "", "reasoning": "As seen.", "passed": True},
+            {"id": "c2", "evidence": "", "reasoning": "As seen.", "passed": False},
         ]
     }
     assert ask() == {"criteria": []}

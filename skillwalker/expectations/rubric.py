@@ -3,7 +3,8 @@
 An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go
 on, and lists inside an item, belong to its criterion. Headings, other paragraphs, code fences and what stands
 in `<!-- -->` are no criteria; a criterion keeps the headings above it, since they often say what kind of
-criterion it is.
+criterion it is. A heading `File: PATH` says more: what stands below it is about that file of the final work
+directory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from skillwalker.folders import find_inside
+from skillwalker.folders import find_inside, path_fault
 
 FOLDER = "rubrics"
 
@@ -23,6 +24,7 @@ _HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*)")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
 _CODE = re.compile(r"`+")
 _RULE = re.compile(r"(?:[-*_][ \t]*){3,}")
+_FILE = re.compile(r"[Ff]ile:[ \t]*(?P<ticks>`*)(?P<path>.*?)(?P=ticks)")
 
 
 @frozen
@@ -32,11 +34,13 @@ class Criterion:
     Attributes:
         id: `c1`, `c2`, ... in the rubric's order.
         section: The headings above it, outermost first, joined by ` / `.
+        file: The file of the final work directory that it is about; None: the whole work.
     """
 
     id: str
     text: str
     section: str = ""
+    file: str | None = None
 
 
 @frozen
@@ -49,6 +53,11 @@ class Rubric:
 
     criteria: tuple[Criterion, ...]
     sha256: str = field(repr=False, default="")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that criteria are about, each once."""
+        return tuple(dict.fromkeys(one.file for one in self.criteria if one.file is not None))
 
 
 def read_rubric(directory: Path, file: str) -> Rubric:
@@ -82,10 +91,11 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
 
     Raises:
         ValueError: a code fence or a comment is left open, so that all after it would be silently no
-            criterion.
+            criterion; or a heading names a file that no work directory can hold.
     """
-    found: list[tuple[str, list[str]]] = []  # (section, lines of the criterion)
+    found: list[tuple[str, str | None, list[str]]] = []  # (section, file, lines of the criterion)
     headings: dict[int, str] = {}
+    files: dict[int, str] = {}  # by level of the heading
     inside: list[str] | None = None  # the lines of the criterion that the next line may go on
     indent = 0  # of the list that `inside` is in
     fence, opened = "", 0
@@ -107,14 +117,18 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
         if heading := _HEADING.fullmatch(line):
             level = len(heading["level"])
             headings = {above: title for above, title in headings.items() if above < level}
+            files = {above: file for above, file in files.items() if above < level}
             headings[level] = heading["text"].rstrip(" \t").rstrip("#").rstrip(" \t")
+            if named := _FILE.fullmatch(headings[level]):
+                files[level] = _path(named["path"], number)
             inside = None
         elif _RULE.fullmatch(line.strip()):
             inside = None
         elif (item := _ITEM.fullmatch(line)) and (inside is None or len(item["indent"]) <= indent):
             indent = len(item["indent"])
             inside = [item["text"].strip()]
-            found.append((" / ".join(headings[level] for level in sorted(headings)), inside))
+            section = " / ".join(headings[level] for level in sorted(headings))
+            found.append((section, files[max(files)] if files else None, inside))
         elif inside is not None and (line[0] in " \t" or not after_blank):
             inside.append(line.strip())
         else:
@@ -125,8 +139,21 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
     if in_comment:
         raise ValueError(f"the comment (<!--) of line {opened} is never closed")
     return tuple(
-        Criterion(f"c{number}", " ".join(lines), section) for number, (section, lines) in enumerate(found, 1)
+        Criterion(f"c{number}", " ".join(lines), section, file)
+        for number, (section, file, lines) in enumerate(found, 1)
     )
+
+
+def _path(written: str, line: int) -> str:
+    """The path as a work directory lists it."""
+    if fault := path_fault(written):
+        raise ValueError(
+            f"the heading of line {line} names a file by its path in the work directory; it {fault}"
+        )
+    parts = [part for part in written.split("/") if part not in ("", ".")]
+    if not parts or written.endswith(("/", "/.")):
+        raise ValueError(f"the heading of line {line} must name a file, not a directory")
+    return "/".join(parts)
 
 
 def _without_comments(line: str, inside: bool) -> tuple[str, bool]:

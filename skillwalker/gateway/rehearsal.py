@@ -22,6 +22,9 @@ _USAGE = {
     "output_tokens": 5,
 }
 _WHY = "rehearsed"
+_JUDGES_TURNS = (
+    "each llm-judge takes one for each of its votes, and one more after an answer that cannot be read"
+)
 
 
 class RehearsalResponder:
@@ -58,7 +61,7 @@ def _scripted(exchange: Exchange) -> Reply | None:
     turns = _turns(own, exchange)
     if turns is None:
         return None
-    end = "each llm-judge takes one" if thread.kind == "judge" else "the last one is usually a text"
+    end = _JUDGES_TURNS if thread.kind == "judge" else "the last one is usually a text"
     return choose(turns, exchange.turn, exchange.attempt, file=script.file, end=end)
 
 
@@ -95,13 +98,13 @@ def _judged(exchange: Exchange, passed: tuple[bool, ...] | None, path: str) -> l
                 f"{where}: the judge is not asked for criteria (its turn {exchange.turn + 1}); use content"
             )
         return [{"type": "text", "text": instance(_schema(exchange.request))}]
-    passed = (True,) * len(ids) if passed is None else passed
-    if len(passed) != len(ids):
+    fitting = (True,) * len(ids) if passed is None else judging.passed_for(ids, passed)
+    if fitting is None:
         raise cassette_miss(
-            f"{where} has {count(len(passed), 'answer')}, and in turn {exchange.turn + 1} the judge is asked "
-            f"for {count(len(ids), 'criterion', 'criteria')}"
+            f"{where} has {count(len(passed or ()), 'answer')}, and in turn {exchange.turn + 1} the judge is "
+            f"asked for {count(len(ids), 'criterion', 'criteria')}"
         )
-    verdicts = [(id_, verdict, _WHY) for id_, verdict in zip(ids, passed, strict=True)]
+    verdicts = [(id_, verdict, _WHY) for id_, verdict in zip(ids, fitting, strict=True)]
     return [{"type": "text", "text": judging.answer_text(verdicts)}]
 
 

@@ -55,7 +55,10 @@ class FakeJudge:
         if not isinstance(answer, Mapping):
             graded = zip(ids, answer, strict=True)
             answer = {
-                "criteria": [{"id": id_, "reasoning": "As seen.", "passed": passed} for id_, passed in graded]
+                "criteria": [
+                    {"id": id_, "evidence": "", "reasoning": "As seen.", "passed": passed}
+                    for id_, passed in graded
+                ]
             }
         return JudgeAnswer(answer, model_id(model), input_tokens=100, output_tokens=10)
 
