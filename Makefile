@@ -3,7 +3,7 @@
 #   make test   all tests (SKILLWALKER_NO_DOCKER=1: those that need containers are skipped)
 #   make lint   format, lint and types        make bench   the measurements in benchmarks/
 #   make fuzz   bad input in quantity, for the night: 20,000 examples a test, or FUZZ_EXAMPLES
-.PHONY: demo test lint bench fuzz image venv docker clean
+.PHONY: demo test lint bench fuzz image venv docker browser clean
 
 VENV := .venv
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 demo: image
 	@$(VENV)/bin/skillwalker demo
 
-test: docker
+test: docker browser
 	@[ "$$SKILLWALKER_NO_DOCKER" = 1 ] || $(VENV)/bin/skillwalker image build
 	@$(VENV)/bin/python -m pytest
 
@@ -31,6 +31,10 @@ image: docker
 
 venv:
 	@sh .ci/venv $(VENV)
+
+# For the tests of the HTML report.
+browser: venv
+	@sh .ci/browser
 
 docker: venv
 	@sh .ci/docker $(VENV)

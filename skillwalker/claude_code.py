@@ -15,6 +15,9 @@ MAX_RETRIES = 4
 """Tries after the first, 0.5 s * 2^n apart: an overload of a few seconds is ridden out, a lasting one ends
 a trial after about ten seconds instead of the default's three minutes."""
 
+HELD_SECONDS = 300
+"""Longer than the gateway holds any request back; a trial's clock stands still meanwhile."""
+
 PLACEHOLDER_KEY = "no-key-in-the-sandbox"
 """Claude Code asks nothing without a key. This is none; the gateway knows who asks by the connection."""
 
@@ -73,7 +76,7 @@ def environment(test: Test, *, background: bool, timeout_seconds: float) -> dict
         "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": str(MAX_RETRIES),
-        "API_TIMEOUT_MS": str(int(timeout_seconds * 1000)),
+        "API_TIMEOUT_MS": str(int((timeout_seconds + HELD_SECONDS) * 1000)),
         "DISABLE_AUTOUPDATER": "1",
     }
     if test.type in CALL_TYPES:

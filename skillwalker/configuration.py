@@ -91,6 +91,7 @@ class RunTable:
     keep: bool | None = None
     claude: str | None = field(default=None, validator=_text)
     yes: bool | None = None
+    report: tuple[str, ...] | None = None
 
 
 @frozen

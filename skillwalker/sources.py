@@ -21,10 +21,10 @@ PREFIX = "SKILLWALKER_"
 FIELDS = {"timeout": "timeout_seconds", "max_cost": "max_cost_usd", "yes": "permitted"}
 """The fields of a request that are not named as their options."""
 
-NO_FIELDS = ("format", "dry_run")
+NO_FIELDS = ("format", "dry_run", "report")
 """Options that are about the command, not about the run."""
 
-BESIDE_RESUME = ("yes", "format", "dry_run")
+BESIDE_RESUME = ("yes", *NO_FIELDS)
 """What environment and configuration may say to a run that is gone on with; the rest it has itself."""
 
 _OTHERS = (f"{PREFIX}CA_FILE", f"{PREFIX}TEST_")
@@ -199,6 +199,8 @@ def _read(text: str, option: str) -> Any:
                 return float(text)
             except ValueError:
                 raise ValueError("a number") from None
+        case "tuple[str,":
+            return [part.strip() for part in text.split(",") if part.strip()]
     return text
 
 

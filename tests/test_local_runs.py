@@ -337,3 +337,22 @@ def test_the_real_claude_code_runs_here_and_touches_nothing_of_its_user(
     assert f"HOME={temporary}" in said
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
     assert list(temporary.iterdir()) == []
+
+
+def test_reports_are_written_with_the_run_and_what_cannot_be_is_told_before(
+    run_cli, tmp_path, claude, temporary
+):
+    root = a_root(tmp_path / "root", ["ends well", "is killed"])
+
+    refused = run(run_cli, root, claude, "--report", f"junit={tmp_path}", "--report", "pdf=x")
+    assert refused.code == 4
+    assert len(json.loads(refused.out)["problems"]) == 2
+    assert not (root / ".skillwalker").exists()
+
+    called = run(
+        run_cli,
+        *(root, claude, "--report", f"junit={tmp_path}/r.xml", "--report", f"html={tmp_path}/r.html"),
+    )
+    assert called.code == 6
+    assert "<error" in (tmp_path / "r.xml").read_text("utf-8")
+    assert "is killed" in (tmp_path / "r.html").read_text("utf-8")

@@ -176,6 +176,12 @@ def test_a_mistyped_variable_is_noted_and_those_for_other_things_are_not() -> No
     assert settle({}, dict.fromkeys(known, "x"), Configuration()).notes == ()
 
 
+def test_a_variable_can_hold_several_reports() -> None:
+    settled = settle({}, {"SKILLWALKER_REPORT": "junit=a.xml, html=b.html"}, Configuration())
+    assert settled.values["report"] == ["junit=a.xml", "html=b.html"]
+    assert settled.problems == ()
+
+
 def test_variables_are_named_as_the_options() -> None:
     assert variable("judge_model") == "SKILLWALKER_JUDGE_MODEL"
     assert {attribute.name for attribute in RunTable.__attrs_attrs__} == set(OPTIONS) - {"image"}

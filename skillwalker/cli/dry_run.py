@@ -20,7 +20,7 @@ from skillwalker.sources import FIELDS, NO_FIELDS, Origin, Settled
 from skillwalker.store import Store
 from skillwalker.text import count, safe
 
-_DEFAULTS = {"format": "console", "dry_run": False}
+_DEFAULTS = {"format": "console", "dry_run": False, "report": []}
 
 
 def plan_as_text(prepared: Prepared, settled: Settled) -> str:

@@ -66,6 +66,14 @@ def run(
     output: Annotated[
         Format | None, typer.Option("--format", help="How the result is printed [default: console].")
     ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=FILE",
+            help="Also write a report: junit, github, markdown, html or json. May be repeated.",
+        ),
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -134,6 +142,7 @@ def run(
         "image": image,
         "claude": claude,
         "yes": yes,
+        "report": report or None,
     }
     known = globals_of(context)
     root = known.found
@@ -150,5 +159,6 @@ def run(
             dry_run=settled.values.get("dry_run", False),
             resume=resume,
             settled=settled,
+            reports=settled.values.get("report", ()),
         )
     )

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -15,6 +16,7 @@ from attrs import evolve
 from skillwalker.answering import answering_notices, model_source
 from skillwalker.cli.dry_run import can_ask, plan_as_json, plan_as_text
 from skillwalker.cli.options import Format
+from skillwalker.cli.surroundings import surroundings
 from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.loading import find_root
@@ -22,13 +24,16 @@ from skillwalker.opening import PERMISSION
 from skillwalker.records import run_object
 from skillwalker.redaction import Redactor, secrets_in
 from skillwalker.reports.console import Paint, banner, plain, run_report
+from skillwalker.reports.formats import ReportSpec, parse_reports, write_reports
 from skillwalker.reports.live import LiveProgress, PlainProgress
+from skillwalker.reports.moments import Moments
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.resume import prepare_resumed
 from skillwalker.sandbox.passing import passed_environment, passing_notices, secrets_of
 from skillwalker.session import asked_by, prepare, require_startable
 from skillwalker.session import run as run_session
 from skillwalker.sources import Settled
+from skillwalker.store import Store
 from skillwalker.text import safe
 
 NOTHING_SAID = Settled({}, {})
@@ -41,6 +46,7 @@ def carry_out(
     dry_run: bool = False,
     resume: str | None = None,
     settled: Settled = NOTHING_SAID,
+    reports: Sequence[str] = (),
     hint: str | None = None,
 ) -> int:
     """Prepares, runs and reports; returns the exit code.
@@ -48,9 +54,10 @@ def carry_out(
     Args:
         resume: The stored run to go on with.
         settled: Where the request's values come from.
+        reports: More reports that are wanted, each `FORMAT=FILE`.
         hint: What to do next, for a run that will not be there for `skillwalker show`.
     """
-    prepared = _prepare(request, resume, settled)
+    prepared, specs = _prepare(request, resume, settled, reports, output)
     request = prepared.request
     if dry_run:
         typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
@@ -74,20 +81,31 @@ def carry_out(
     together = output is Format.CONSOLE and sys.stdout.isatty() and sys.stderr.isatty()
     if note and not together:  # else this would be the middle of what one terminal shows
         _tell(note, err=True)
+    directory = Store(request.root).find(result.run_id)
     if output is Format.JSON:
         _tell(json.dumps(run_object(result)))
     else:
         program = command(request.root)
         more = hint or f"more: {program} show {result.run_id}"
         go_on = None if hint else f"{program} run --resume {result.run_id}"
-        _tell(run_report(result, paint(sys.stdout.isatty()), more, go_on, begun=together))
+        colours = paint(sys.stdout.isatty())
+        _tell(run_report(result, colours, more, go_on, begun=together, moments=Moments(directory)))
+    for failure in write_reports(directory, specs, root=request.root, surroundings=surroundings()):
+        _tell(failure, err=True)
     return result.exit_code
 
 
-def _prepare(request: RunRequest, resume: str | None, settled: Settled) -> Prepared:
+def _prepare(
+    request: RunRequest, resume: str | None, settled: Settled, reports: Sequence[str], output: Format
+) -> tuple[Prepared, tuple[ReportSpec, ...]]:
     """With the problems of options and configuration, those of the evals are told too."""
     problems: list[Problem] = [*settled.problems]
-    prepared = None
+    prepared: Prepared | None = None
+    specs: tuple[ReportSpec, ...] = ()
+    try:
+        specs = parse_reports(reports, stdout="--format json" if output is Format.JSON else None)
+    except ConfigurationError as error:
+        problems += error.problems
     try:
         said = settled.said()
         prepared = prepare(request) if resume is None else prepare_resumed(request, resume, said)
@@ -98,7 +116,7 @@ def _prepare(request: RunRequest, resume: str | None, settled: Settled) -> Prepa
             raise
     if problems or prepared is None:
         raise ConfigurationError(problems)
-    return evolve(prepared, notices=(*settled.notes, *prepared.notices))
+    return evolve(prepared, notices=(*settled.notes, *prepared.notices)), specs
 
 
 def command(root: Path) -> str:
