@@ -93,20 +93,28 @@ def test_calls_are_json_and_results_keep_their_lines(root):
     at = shown.index('      call Bash: {"command": "ls\\n", "timeout": null, "fast": true}')
     assert shown[at + 1 : at + 5] == [
         "      result:",
-        "          one",
-        r"          two\x1b[2J",
-        "          passed: not ours",
+        "          | one",
+        r"          | two\x1b[2J",
+        "          | passed: not ours",
     ]
     assert "      result (success): fine" in shown
     assert "  trial 1: passed, 1.5 s, 1 turn" in shown
+
+
+def test_what_a_model_says_is_no_command_of_a_ci(root):
+    hostile = "so:\n::error::owned\n   ::add-mask::x\n  ##[error]owned"
+    shown = lines(root, says(hostile), calls("a", "Bash", command="ls"), answers("a", hostile), result(hostile))
+
+    assert not [line for line in shown if line.lstrip().startswith("::") or "##[" in line]
+    assert shown.count("          | ::error::owned") == 3
 
 
 def test_a_long_text_is_cut_and_says_how_much_is_missing(root):
     many = "\n".join(f"line {number}" for number in range(30))
     shown = lines(root, says(many), says("x" * 2001))
 
-    assert "          line 19" in shown
-    assert "          line 20" not in shown
+    assert "          | line 19" in shown
+    assert "          | line 20" not in shown
     assert (
         f"          … {len(many) - many.index(chr(10) + 'line 20')} more characters in events.jsonl" in shown
     )

@@ -17,6 +17,10 @@ from skillwalker.text import count, safe
 from skillwalker.tool_calls import blocks, text_of
 from skillwalker.transcript import Transcript
 
+# GitHub's runner takes `::error::` for a command at the start of a line, indented or not, and the older
+# `##[error]` anywhere in it. Source: actions/runner, src/Runner.Common/ActionCommand.cs.
+_OLD_COMMAND = ("##[", r"#\x23[")
+
 # Of one text, tool input or result.
 _CHARACTERS = 2000
 _LINES = 20
@@ -77,11 +81,12 @@ def _stored(folder: Path, scaffold: Scaffold | None, paint: Paint) -> Iterator[s
         return
     yield paint(f"    transcript ({safe(str(events))})", "dim")
     for event in Transcript(events).events():
-        for line in _event(event):
+        for line in event_lines(event):
             yield f"    {line}"
 
 
-def _event(event: Event) -> Iterator[str]:
+def event_lines(event: Event) -> Iterator[str]:
+    """What a person should see of an event; no line can be read as a command of a CI's runner."""
     depth = "  | " if event.parent else "  "
     if event.kind == "system/init":
         version, model = (safe(str(event.data.get(key))) for key in ("claude_code_version", "model"))
@@ -108,14 +113,14 @@ def _block(depth: str, kind: str, block: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _told(depth: str, what: str, text: str) -> Iterator[str]:
-    """A line, or a heading with indented lines; nobody's text stands where only ours does."""
+    """A line, or a heading with marked lines; nobody's text stands where only ours does."""
     text = text.replace("\r\n", "\n").strip("\n")
     kept = "\n".join(text[:_CHARACTERS].split("\n")[:_LINES])
-    lines = safe(kept, lines=True).split("\n")
+    lines = safe(kept, lines=True).replace(*_OLD_COMMAND).split("\n")
     if len(lines) == 1:
         yield f"{depth}{what}: {lines[0]}"
     else:
         yield f"{depth}{what}:"
-        yield from (f"{depth}    {line}" for line in lines)
+        yield from (f"{depth}    | {line}" for line in lines)
     if more := len(text) - len(kept):
         yield f"{depth}    … {count(more, 'more character')} in events.jsonl"
