@@ -79,6 +79,7 @@ class Command:
     """
 
     shorthand: ClassVar[str] = "run"
+    uses_commands: ClassVar[bool] = True
 
     run: str | tuple[str, ...] = field(validator=_something)
     timeout_seconds: float = field(

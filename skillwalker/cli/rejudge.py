@@ -45,7 +45,10 @@ def rejudge(
     from skillwalker.records import run_object
     from skillwalker.redaction import Redactor, secrets_in
     from skillwalker.rejudge import rejudge as judge_again
-    from skillwalker.reports.console import run_report
+    from skillwalker.rejudged import rejudged_object
+    from skillwalker.reports.console import banner, run_report
+    from skillwalker.reports.judged_again import judged_again
+    from skillwalker.sandbox.passing import secrets_of
     from skillwalker.sources import settle
     from skillwalker.store import Store
 
@@ -62,10 +65,12 @@ def rejudge(
         raise ConfigurationError(settled.problems)
     request = settled.request(known.root, Path.cwd())
     directory = Store(known.root_or_here).find(run)
-    redactor = Redactor((*secrets_in(os.environ), *find_credentials(os.environ).secrets))
+    passed = {name: os.environ[name] for name in request.sandbox_env if name in os.environ}
+    secrets = (*secrets_in(os.environ), *find_credentials(os.environ).secrets, *secrets_of(passed))
+    redactor = Redactor(secrets)
     # What an expectation of another package prints must not end up in the result.
     with contextlib.redirect_stdout(sys.stderr):
-        result = judge_again(
+        found = judge_again(
             directory,
             request,
             redactor=redactor,
@@ -73,7 +78,10 @@ def rejudge(
             say=lambda text: print(text, file=sys.stderr),
         )
     if output is Format.JSON:
-        typer.echo(json.dumps(run_object(result)))
+        typer.echo(json.dumps({**run_object(found.run), "rejudged": rejudged_object(found)}))
     else:
-        typer.echo(run_report(result, paint(sys.stdout.isatty())))
-    raise typer.Exit(result.exit_code)
+        colours = paint(sys.stdout.isatty())
+        note = banner(found.run.model_source)
+        lines = [*([colours(note, "bold")] if note else []), *judged_again(found, colours), ""]
+        typer.echo("\n".join((*lines, run_report(found.run, colours, begun=True))))
+    raise typer.Exit(found.run.exit_code)

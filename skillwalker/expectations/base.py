@@ -18,7 +18,10 @@ Class attributes are optional (annotated as `ClassVar`, since they are no option
     shorthand = "turns"      the option that a value stands for which is no JSON object: `{"max-turns": 3}`
     interface_version = 1    the version of this interface that the type is written for
     uses_judge = True        it asks the judge model, so that a run can get ready for that
+    uses_commands = True     it runs commands, which only isolated runs can
     check_seconds = 90.0     how long `check` may take, where a minute is not enough; may be a property
+    expects_call             a property: the skill or agent that it expects to be called or not to be, and
+                             which: `("acme:tidy", True)`. Counts of activations rest on its verdicts
 
 Hooks are optional too:
 
