@@ -141,6 +141,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         usable = all(bound.expectation for bound in checked.expectations) and not plugins.problems
         if checked.script and usable and loaded.eval:
             misfits += script_problems(checked.script, draft, plugins, checked.expectations)
+    problems = list(dict.fromkeys(problems))  # the tests of one list of queries have the same ones
     return Checked(
         tuple(tests),
         (*loaded.placed(problems), *unread, *place(misfits, directory / REHEARSAL_FILE, root)),

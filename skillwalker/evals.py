@@ -45,13 +45,16 @@ class Test:
     """One entry of `tests`.
 
     Attributes:
-        prompt: The prompt file's exact text (newlines as in the file).
-        prompt_file, scaffold: Absolute paths; `scaffold` is a directory.
+        prompt: The exact text (newlines as in the prompt file).
+        prompt_file: Absolute path of the file where the prompt stands: `tests.json` for one written in it.
+        scaffold: Absolute path of a directory.
         skill_file, agent_file: `plugin:skill` and `plugin:agent` as written.
         model: `opus`, `sonnet`, `haiku` or a full `claude-...` name.
         trials: How often the test is executed in a run.
         pass_rate: The share of trials that must pass, 0 to 1; None means more than half.
-        path: JSON path of the test, such as `tests[0]`.
+        path: JSON path of the test, such as `tests[0]`; tests made from its `queries` share it.
+        tags: What `-k` finds it by, beside its name.
+        skip: Why it is not run; None: it is.
     """
 
     __test__ = False
@@ -68,6 +71,8 @@ class Test:
     scaffold: Path | None = None
     trials: int = 1
     pass_rate: float | None = None
+    tags: tuple[str, ...] = ()
+    skip: str | None = None
 
 
 @frozen

@@ -14,13 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import MAX_TRIALS, ExpectationSpec, Test, TestType
 from skillwalker.folders import find_inside, mode_inside, path_fault
 from skillwalker.jsonfile import child, decode
 from skillwalker.models import DEFAULT_MODEL, MODEL_IDS, is_model
+from skillwalker.queries import short_name, unique_names
 from skillwalker.text import did_you_mean, has_controls, is_blank, listed, near, safe
 
 MAX_PROMPT_BYTES = 10_000_000
@@ -28,8 +29,13 @@ MAX_PROMPT_BYTES = 10_000_000
 
 _TYPES = tuple(str(member) for member in TestType)
 _EVAL_FIELDS = ("$schema", "plugins", "tests")
-_REQUIRED = ("name", "type", "promptFile", "expect")
-_TEST_FIELDS = (*_REQUIRED, "skillFile", "agentFile", "model", "scaffold", "trials", "passRate")
+_REQUIRED = ("name", "type", "expect")
+_PROMPTS = ("promptFile", "prompt")
+_COMMON = ("skillFile", "agentFile", "model", "scaffold", "trials", "passRate", "tags", "skip")
+_TEST_FIELDS = (*_REQUIRED, *_PROMPTS, "queries", *_COMMON)
+_QUERY_REQUIRED = ("query", "should_trigger")
+_QUERY_FIELDS = (*_QUERY_REQUIRED, "name", "tags", "skip")
+_ASKED_BY = {TestType.SKILL_CALL: "skill-call", TestType.AGENT_CALL: "agent-call"}
 _NEEDS = {
     TestType.SKILL_CALL: "skillFile",
     TestType.AGENT_CALL: "agentFile",
@@ -77,33 +83,99 @@ class FieldReader:
         return tuple(value) if len(self.problems) == before else ()
 
     def _tests(self, value: Any) -> tuple[Test, ...]:
-        tests = []
+        tests: list[tuple[Test, str | None]] = []
         names: dict[str, str] = {}
         for path, element in self._elements(value, "tests", "write at least one test"):
             if not isinstance(element, dict):
                 self._tell(path, f"must be an object, not {_kind(element)}")
                 continue
-            test = self._test(element, path)
-            tests.append(test)
-            if test.name:
-                first = names.setdefault(test.name, path)
-                if first != path:
-                    self._tell(child(path, "name"), f"has the name of {first}; a test is known by its name")
-        return tuple(tests)
+            if "queries" in element:
+                tests += self._queries(element, path)
+                continue
+            tests.append((self._test(element, path), child(path, "name")))
+        for test, place in tests:
+            if test.name and place:
+                first = names.setdefault(test.name, place)
+                if first != place:
+                    where = first.removesuffix(".name")
+                    self._tell(place, f"has the name of {where}; a test is known by its name")
+        made = iter(unique_names([test.name for test, place in tests if place is None], names))
+        return tuple(test if place else evolve(test, name=next(made)) for test, place in tests)
+
+    def _queries(self, value: dict[str, Any], path: str) -> list[tuple[Test, str | None]]:
+        """A test for each query, and where its name is written; None: it is still to be made unique."""
+        test_type = self._type(value, path)
+        self._unknown(value, path, _TEST_FIELDS, ("type",))
+        for key in (*_PROMPTS, "expect"):
+            if key in value:
+                self._tell(child(path, key), "each of the queries says this for itself; leave the field out")
+        if test_type and test_type not in _ASKED_BY:
+            self._tell(
+                child(path, "type"),
+                f"queries are for {' and '.join(_ASKED_BY.values())} tests, not {test_type}",
+            )
+        self._require(value, path, test_type)
+        common = self._common(value, path, test_type)
+        prefix = self._name(value, path)
+        found: list[tuple[Test, str | None]] = []
+        for place, element in self._elements(value["queries"], child(path, "queries"), "write at least one"):
+            if not isinstance(element, dict):
+                example = '{"query": "text", "should_trigger": true}'
+                self._tell(place, f"must be an object such as {example}, not {_kind(element)}")
+                continue
+            self._unknown(element, place, _QUERY_FIELDS, _QUERY_REQUIRED)
+            query, wanted = self._text(element, place, "query"), element.get("should_trigger", True)
+            if not isinstance(wanted, bool):
+                self._tell(child(place, "should_trigger"), f"must be true or false, not {_shown(wanted)}")
+            own = self._name(element, place)
+            made = short_name(query)
+            test = evolve(
+                common,
+                name=own or (f"{prefix}: {made}" if prefix else made),
+                prompt=query,
+                expect=(
+                    ExpectationSpec(
+                        _ASKED_BY.get(common.type, "skill-call"),
+                        wanted is True,
+                        child(place, "should_trigger"),
+                    ),
+                ),
+                tags=tuple(dict.fromkeys((*common.tags, *self._tags(element, place)))),
+                skip=self._skip(element, place) or common.skip,
+            )
+            found.append((test, child(place, "name") if own else None))
+        return found
 
     def _test(self, value: dict[str, Any], path: str) -> Test:
         test_type = self._type(value, path)
-        needed = _NEEDS.get(test_type) if test_type else None
-        self._unknown(value, path, _TEST_FIELDS, _REQUIRED)
-        if needed and needed not in value:
-            self._tell(child(path, needed), f"missing field {needed}: a test of type {test_type} needs it")
+        meant = self._unknown(value, path, _TEST_FIELDS, _REQUIRED)
+        self._require(value, path, test_type)
+        if not any(key in value or key in meant for key in _PROMPTS):
+            self._tell(child(path, "promptFile"), "missing field promptFile, or prompt with the text itself")
+        if all(key in value for key in _PROMPTS):
+            self._tell(child(path, "prompt"), "a test has a promptFile or a prompt, not both")
         prompt_file, prompt = self._prompt(value, path)
-        return Test(
+        return evolve(
+            self._common(value, path, test_type),
             name=self._name(value, path),
-            type=test_type or _guessed_type(value),
             prompt_file=prompt_file,
             prompt=prompt,
             expect=self._expect(value["expect"], child(path, "expect")) if "expect" in value else (),
+        )
+
+    def _require(self, value: Mapping[str, Any], path: str, test_type: TestType | None) -> None:
+        needed = _NEEDS.get(test_type) if test_type else None
+        if needed and needed not in value:
+            self._tell(child(path, needed), f"missing field {needed}: a test of type {test_type} needs it")
+
+    def _common(self, value: Mapping[str, Any], path: str, test_type: TestType | None) -> Test:
+        """What a test and a list of queries have in common."""
+        return Test(
+            name="",
+            type=test_type or _guessed_type(value),
+            prompt_file=self.directory / "tests.json",
+            prompt="",
+            expect=(),
             path=path,
             model=self._model(value, path),
             skill_file=self._reference(value, path, "skillFile"),
@@ -111,6 +183,8 @@ class FieldReader:
             scaffold=self._scaffold(value, path),
             trials=self._trials(value, path),
             pass_rate=self._pass_rate(value, path),
+            tags=self._tags(value, path),
+            skip=self._skip(value, path),
         )
 
     def _name(self, value: Mapping[str, Any], path: str) -> str:
@@ -143,6 +217,8 @@ class FieldReader:
         return reference
 
     def _prompt(self, value: Mapping[str, Any], path: str) -> tuple[Path, str]:
+        if "prompt" in value and "promptFile" not in value:
+            return self.directory / "tests.json", self._text(value, path, "prompt")
         name = self._string(value, path, "promptFile")
         if name is None:
             return self.directory / "prompts", ""
@@ -154,6 +230,36 @@ class FieldReader:
                 self._tell(child(path, "promptFile"), str(error))
                 return self.directory / "prompts", ""
         return self._prompts[name]
+
+    def _text(self, value: Mapping[str, Any], path: str, key: str) -> str:
+        """A prompt that stands in `tests.json` itself."""
+        text = self._string(value, path, key) or ""
+        if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_PROMPT_BYTES:
+            self._tell(child(path, key), _too_big(size))
+        return text
+
+    def _tags(self, value: Mapping[str, Any], path: str) -> tuple[str, ...]:
+        if "tags" not in value:
+            return ()
+        place, tags = child(path, "tags"), value["tags"]
+        if not isinstance(tags, list):
+            self._tell(place, f"must be a list of strings, not {_kind(tags)}")
+            return ()
+        for index, tag in enumerate(tags):
+            if not isinstance(tag, str):
+                self._tell(child(place, index), f"must be a string, not {_kind(tag)}")
+            elif is_blank(tag):
+                self._tell(child(place, index), "is blank" if tag else "is empty")
+            elif has_controls(tag):
+                self._tell(child(place, index), f"holds control characters: {safe(tag, 80)}")
+        return tuple(tag for tag in tags if isinstance(tag, str))
+
+    def _skip(self, value: Mapping[str, Any], path: str) -> str | None:
+        if isinstance(value.get("skip"), bool):
+            wanted = "must be a string that says why the test is not run"
+            self._tell(child(path, "skip"), f"{wanted}, not {_kind(value['skip'])}")
+            return None
+        return self._string(value, path, "skip")
 
     def _scaffold(self, value: Mapping[str, Any], path: str) -> Path | None:
         name = self._string(value, path, "scaffold")
@@ -223,8 +329,8 @@ class FieldReader:
 
     def _unknown(
         self, holder: Mapping[str, Any], path: str, known: Sequence[str], required: Sequence[str]
-    ) -> None:
-        """Unknown and missing fields; one that was only mistyped is not told twice."""
+    ) -> set[str]:
+        """Unknown and missing fields; one that was only mistyped is not told twice; returns those."""
         meant: set[str] = set()
         absent = [key for key in known if key not in holder]
         for key in holder:
@@ -235,6 +341,7 @@ class FieldReader:
         for key in required:
             if key in absent and key not in meant:
                 self._tell(child(path, key), f"missing field {key}")
+        return meant
 
     def _tell(self, path: str, message: str) -> None:
         self.problems.append(Problem(message, path=path))
@@ -264,9 +371,7 @@ def _prompt_text(file: Path, shown: str) -> str:
         with open(file, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > MAX_PROMPT_BYTES:
-                raise ValueError(
-                    f"{shown} has {size:,} bytes; Claude Code takes {MAX_PROMPT_BYTES:,} at most"
-                )
+                raise ValueError(f"{shown} {_too_big(size)}")
             text = decode(stream.read())
     except OSError as error:
         raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
@@ -275,6 +380,10 @@ def _prompt_text(file: Path, shown: str) -> str:
     if is_blank(text):
         raise ValueError(f"{shown} is {'blank' if text else 'empty'}; write what the user would say")
     return text
+
+
+def _too_big(size: int) -> str:
+    return f"has {size:,} bytes; Claude Code takes {MAX_PROMPT_BYTES:,} at most"
 
 
 def _guessed_type(value: Mapping[str, Any]) -> TestType:

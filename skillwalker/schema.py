@@ -43,6 +43,17 @@ _FIELDS: Mapping[str, Mapping[str, Any]] = {
         "pattern": _PATH,
         "description": "A file in the eval's prompts/.",
     },
+    "prompt": {
+        "type": "string",
+        "pattern": r"\S",
+        "description": "The text itself, in place of promptFile.",
+    },
+    "queries": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"$ref": "#/definitions/query"},
+        "description": "In place of a prompt and expect: each becomes a test of its own.",
+    },
     "expect": {
         "type": "array",
         "minItems": 1,
@@ -84,8 +95,37 @@ _FIELDS: Mapping[str, Mapping[str, Any]] = {
         "maximum": 1,
         "description": "The share of trials that must pass; more than half if left out.",
     },
+    "tags": {
+        "type": "array",
+        "items": {"type": "string", "pattern": _NAME},
+        "description": "What -k finds the test by, beside its name.",
+    },
+    "skip": {
+        "type": "string",
+        "pattern": r"\S",
+        "description": "Why the test is not run; it is shown as skipped, and never counts as passed.",
+    },
 }
-_REQUIRED = ("name", "type", "promptFile", "expect")
+_QUERY = {
+    "type": "object",
+    "required": ["query", "should_trigger"],
+    "additionalProperties": False,
+    "properties": {
+        "query": {"type": "string", "pattern": r"\S", "description": "What the user says."},
+        "should_trigger": {
+            "type": "boolean",
+            "description": "Whether the skill, or the agent, should be called.",
+        },
+        "name": {
+            **_FIELDS["name"],
+            "description": "What the reports call it; made from the words of the query if left out.",
+        },
+        "tags": _FIELDS["tags"],
+        "skip": _FIELDS["skip"],
+    },
+}
+_REQUIRED = ("name", "type", "expect")
+_BY_HAND = ("promptFile", "prompt", "expect")
 _NEEDS = {
     "skillFile": [str(TestType.SKILL_CALL)],
     "agentFile": [str(TestType.AGENT_CALL), str(TestType.AGENT_PROMPT)],
@@ -139,11 +179,22 @@ def _document(types: Mapping[str, Any]) -> dict[str, Any]:
         "definitions": {
             "test": {
                 "type": "object",
-                "required": list(_REQUIRED),
+                "required": ["type"],
                 "additionalProperties": False,
                 "properties": {
                     **_FIELDS,
                     "expect": {**_FIELDS["expect"], "items": {"$ref": "#/definitions/expectation"}},
+                },
+                "if": {"required": ["queries"]},
+                "then": {
+                    "properties": {
+                        "type": {"enum": [str(TestType.SKILL_CALL), str(TestType.AGENT_CALL)]},
+                        **dict.fromkeys(_BY_HAND, False),
+                    },
+                },
+                "else": {
+                    "required": list(_REQUIRED),
+                    "oneOf": [{"required": ["promptFile"]}, {"required": ["prompt"]}],
                 },
                 "allOf": [
                     {
@@ -153,6 +204,7 @@ def _document(types: Mapping[str, Any]) -> dict[str, Any]:
                     for field, types_ in _NEEDS.items()
                 ],
             },
+            "query": _QUERY,
             "expectation": {
                 "type": "object",
                 "minProperties": 1,

@@ -32,7 +32,7 @@ class Selection:
         cwd: What paths in `select` are relative to.
         select: Each is an eval's name, `eval::test name`, both with globs, or a path to or inside an eval. An
             exact name is meant before a path, and a path before a glob: names of tests may hold `*` and `[`.
-        keyword: The expression of `-k`, over the names of tests.
+        keyword: The expression of `-k`, over the names and tags of tests.
         failed: (eval, test) pairs.
     """
 
@@ -74,8 +74,8 @@ class Selection:
         keywords = self._keywords()
         chosen = self._selected(evals)
         if keywords:
-            names = [test.name for _, test in chosen]
-            chosen = [pair for pair in chosen if keywords.matches(pair[1].name)]
+            names = [_findable(test) for _, test in chosen]
+            chosen = [pair for pair in chosen if keywords.matches(_findable(pair[1]))]
             if not chosen:
                 hint = _nearest_words(keywords, names)
                 raise NothingSelectedError(f"-k {safe(keywords.text)} matches none of {_count(names)}{hint}")
@@ -179,6 +179,11 @@ def _named_test(word: str, evals: Sequence[Path]) -> str:
     return f"; a test needs its eval: {listed(full, _MANY)}" if full else ""
 
 
+def _findable(test: Test) -> str:
+    """What a word of `-k` may stand in: no word goes over from the name into a tag."""
+    return "\n".join((test.name, *test.tags))
+
+
 def _shown(word: str) -> str:
     return safe(word) if word.strip() else f'"{safe(word)}"'
 
@@ -193,8 +198,9 @@ def _nearest_words(keywords: Keywords, names: Sequence[str]) -> str:
     absent = [
         word for word in keywords.words if not any(word.casefold() in name.casefold() for name in names)
     ]
+    only = [name.partition("\n")[0] for name in names]
     found = dict.fromkeys(match for word in absent for match in near(word, vocabulary))
-    return f"; near: {listed(found)}" if found else f"; there are: {listed(names, _MANY)}"
+    return f"; near: {listed(found)}" if found else f"; there are: {listed(only, _MANY)}"
 
 
 def _nearest(word: str, names: Sequence[str]) -> str:

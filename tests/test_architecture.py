@@ -24,7 +24,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "commands tokens prices"
     },
     {
-        "evals": "evals fields loading select",
+        "evals": "evals queries fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
         "events": "events tool_calls agent_uses skill_uses stream_facts stream_reader transcript progress",
         "judging": "judging",
@@ -39,9 +39,12 @@ LAYERS: tuple[dict[str, str], ...] = (
         "configuration": "configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },
-    {"results": "results store stored records spend_records history provenance jobs plan verdicts"},
     {
-        "running": "answering request sources resume opening supervisor worker runner session rejudge",
+        "results": "results statistics activation store stored records spend_records history provenance jobs plan "
+        "controls settling judged_by rejudged verdicts"
+    },
+    {
+        "running": "answering request sources resume opening supervisor worker runner session rejudge kinship",
         "reports": "reports comparison",
     },
     {"command line": "cli"},

@@ -76,6 +76,8 @@ def described(evaluation: Eval) -> str:
             f"  {test.prompt_file.relative_to(evaluation.directory).as_posix()}: {test.prompt!r}",
             f"  {test.scaffold and test.scaffold.relative_to(evaluation.directory).as_posix()}",
             *(f"  {spec.path}: {spec.type} = {spec.value!r}" for spec in test.expect),
+            *([f"  tags {list(test.tags)}"] if test.tags else []),
+            *([f"  skipped: {test.skip}"] if test.skip else []),
         ]
     return "\n".join(lines) + "\n"
 
