@@ -25,3 +25,9 @@ def is_model(name: str) -> bool:
 def model_id(name: str) -> str:
     """The name that the Messages API knows."""
     return MODEL_IDS.get(name, name)
+
+
+def family(name: str) -> str:
+    """`opus`, `sonnet` or `haiku`, whichever the name tells; else the name itself."""
+    words = re.split(r"[^a-z0-9]", name)
+    return next((alias for alias in MODEL_IDS if alias in words), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import TestType, trial_id
 from skillwalker.isolate import one_agent_plugin, one_skill_plugin
 from skillwalker.jobs import Settings, TrialJob
+from skillwalker.judged_by import expect_digest, judged_by
 from skillwalker.results import TestResult, TrialResult, trials_needed
 from skillwalker.store import RunDirectory
 from skillwalker.text import safe
@@ -63,7 +63,8 @@ class PlannedTest:
         test = self.checked.test
         return {
             "prompt": _sha256(test.prompt.encode("utf-8", "surrogatepass")),
-            "expect": _sha256(json.dumps([[s.type, s.value] for s in test.expect], sort_keys=True).encode()),
+            "expect": expect_digest(test),
+            "files": judged_by(self.checked),
             "plugins": {name: tree.digest for name, tree in self.plugins},
             "scaffold": self.scaffold.digest if self.scaffold else None,
             "script": _sha256(repr(self.checked.script).encode()) if self.checked.script else None,

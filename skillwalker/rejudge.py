@@ -14,10 +14,15 @@ from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.expectations.base import Health, Services
 from skillwalker.gateway.responders import Caller
 from skillwalker.gateway.server import Gateway
+from skillwalker.gateway.spending import cost_of, spends
 from skillwalker.judge_client import AnthropicJudge, import_ahead
+from skillwalker.judged_by import expect_digest, judged_by
+from skillwalker.kinship import kinship_notices
 from skillwalker.models import model_id
+from skillwalker.prices import Prices
 from skillwalker.records import load_run, verdict_object
 from skillwalker.redaction import Redactor
+from skillwalker.rejudged import Rejudged, rejudged
 from skillwalker.request import RunRequest
 from skillwalker.results import RunResult, TrialResult, trial_outcome
 from skillwalker.select import Selection
@@ -35,8 +40,8 @@ def rejudge(
     redactor: Redactor | None = None,
     environment: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
-) -> RunResult:
-    """The run with new verdicts, which are also kept in its `judgements/`.
+) -> Rejudged:
+    """The run with new verdicts, and what they changed; they are also kept in its `judgements/`.
 
     Args:
         request: Of it count the root with the evals, the judge's model, and what answers.
@@ -60,18 +65,26 @@ def rejudge(
         if problems := list(_unanswered(request, known, run, environment)):
             raise ConfigurationError(problems)
         import_ahead()
+        tested = [(known[test.eval, test.name], test.model) for test in run.tests if test.trials]
+        for note in kinship_notices(request, tested):
+            say(f"note: {note}")
     answers = answering(request if asks else evolve(request, rehearse=True), environment, redactor, say)
     tests = []
     with Gateway(answers.responder) as gateway:
         for test in run.tests:
             checked = known[test.eval, test.name]
-            trials = tuple(_again(trial, checked, directory, gateway, judge_model) for trial in test.trials)
+            trials = tuple(
+                _again(trial, checked, directory, gateway, judge_model, answers.prices)
+                for trial in test.trials
+            )
             tests.append(evolve(test, trials=trials))
     for note in answers.close():
         say(note)
     again = evolve(run, tests=tuple(tests))
-    directory.add_judgement(redactor.value(list(_lines(again))))
-    return again
+    now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
+    source = answers.source if asks else None
+    directory.add_judgement(redactor.value(list(_lines(again, now, source))))
+    return rejudged(run, again, directory.manifest(), now, source)
 
 
 def _unanswered(
@@ -111,6 +124,7 @@ def _again(
     directory: RunDirectory,
     gateway: Gateway,
     judge_model: str | None,
+    prices: Prices | None,
 ) -> TrialResult:
     path = directory.path / "trials" / trial.id
     if not (path / "events.jsonl").exists():
@@ -136,12 +150,27 @@ def _again(
             cost_usd=trial.cost_usd,
         )
     reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
-    outcome = trial_outcome(one.verdict for one in judged)
-    return evolve(trial, judged=judged, outcome=outcome, reason=reason)
+    spent = spends(link.traffic().answered, prices)
+    return evolve(
+        trial,
+        judged=judged,
+        outcome=trial_outcome(one.verdict for one in judged),
+        reason=reason,
+        judge_cost_usd=cost_of(spent) if prices else None,
+        spent=(*(one for one in trial.spent if one.conversation != "judge"), *spent),
+    )
 
 
-def _lines(run: RunResult) -> Iterator[dict[str, object]]:
+def _lines(
+    run: RunResult, now: Mapping[tuple[str, str], tuple[Mapping[str, str], str]], source: str | None
+) -> Iterator[dict[str, object]]:
     for test in run.tests:
         for trial in test.trials:
             for one in trial.judged:
-                yield {"trial": trial.id, "position": one.position, **verdict_object(one)}
+                yield {
+                    "trial": trial.id,
+                    "position": one.position,
+                    **verdict_object(one),
+                    "files": now[test.eval, test.name][0],
+                    "judged_from": source,
+                }

@@ -47,7 +47,7 @@ def rejudge(
     from skillwalker.rejudge import rejudge as judge_again
     from skillwalker.rejudged import rejudged_object
     from skillwalker.reports.console import banner, run_report
-    from skillwalker.reports.judged_again import judged_again
+    from skillwalker.reports.judged_again import judged_again, judges_banner
     from skillwalker.sandbox.passing import secrets_of
     from skillwalker.sources import settle
     from skillwalker.store import Store
@@ -78,10 +78,14 @@ def rejudge(
             say=lambda text: print(text, file=sys.stderr),
         )
     if output is Format.JSON:
-        typer.echo(json.dumps({**run_object(found.run), "rejudged": rejudged_object(found)}))
+        typer.echo(json.dumps({**run_object(found.run), **rejudged_object(found)}))
     else:
         colours = paint(sys.stdout.isatty())
-        note = banner(found.run.model_source)
-        lines = [*([colours(note, "bold")] if note else []), *judged_again(found, colours), ""]
-        typer.echo("\n".join((*lines, run_report(found.run, colours, begun=True))))
+        report = run_report(found.run, colours, begun=True)
+        lines = [*judged_again(found, colours), "", report]
+        if note := banner(found.run.model_source):
+            lines.insert(0, colours(note, "bold"))  # the report ends with it
+        elif note := judges_banner(found):
+            lines = [colours(note, "bold"), *lines, colours(note, "bold")]
+        typer.echo("\n".join(lines))
     raise typer.Exit(found.run.exit_code)
