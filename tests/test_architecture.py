@@ -40,11 +40,11 @@ LAYERS: tuple[dict[str, str], ...] = (
         "diagnosis": "diagnosis model_diagnosis",
     },
     {
-        "results": "judged_by rejudged results statistics activation store stored records spend_records history provenance jobs plan "
+        "results": "results statistics activation store stored records spend_records history provenance jobs plan "
         "controls settling judged_by rejudged verdicts"
     },
     {
-        "running": "answering request sources resume opening supervisor worker runner session rejudge kinship kinship",
+        "running": "answering request sources resume opening supervisor worker runner session rejudge kinship",
         "reports": "reports comparison",
     },
     {"command line": "cli"},
