@@ -39,6 +39,7 @@ from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import RunResult, TrialResult
 from skillwalker.sandbox.base import Sandbox
 from skillwalker.sandbox.local import find_program
+from skillwalker.sandbox.owner import Owner
 from skillwalker.sandbox.passing import passed_environment
 from skillwalker.select import Selection
 from skillwalker.store import RunDirectory, Store, new_run_id
@@ -163,6 +164,7 @@ def run(
         )
         if resumed:
             directory = resumed.directory
+            directory.update({"owner": str(Owner.current()), "interrupted": None})
         else:
             manifest = _manifest(prepared, run_id, sandbox, version, jobs, answers)
             directory = Store(request.root).create(run_id, manifest)
@@ -280,6 +282,7 @@ def _manifest(
         "python": platform.python_version(),
         "sandbox": sandbox.name,
         "model_source": answers.source,
+        "owner": str(Owner.current()),
         "credential": answers.credential.kind if answers.credential else None,
         "claude_code_version": claude_code_version,
         "image": sandbox.image,
