@@ -31,6 +31,15 @@ Keyword = Annotated[
         "-k", metavar="EXPR", help="Only tests whose name fits, as pytest's -k: 'csv and not slow'."
     ),
 ]
+StoredSelect = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SELECT]...",
+        help="An eval of the run or 'eval::test name' (globs allowed), or a path into an eval; none: all.",
+        show_default=False,
+    ),
+]
+Failed = Annotated[bool, typer.Option("--failed", help="Only what did not pass.")]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
 
 
