@@ -167,6 +167,7 @@ def test_a_line_per_request_without_any_of_its_words(tmp_path):
     assert earlier == {"earlier": True}
     assert line.pop("time").endswith("+00:00")
     assert line.pop("ms") >= 0
+    assert line.pop("listed").keys() == {"skills", "agents"}
     assert line == {
         "caller": "garden.1",
         "thread": "main",
@@ -185,6 +186,28 @@ def test_a_line_per_request_without_any_of_its_words(tmp_path):
     assert (error["status"], error["error"]) == (529, {"type": "overloaded_error", "message": "full"})
     assert (error["message_id"], error["usage"]) == (None, None)
     assert cancelled["status"] is None
+    meter.close()
+
+
+def test_what_the_model_is_told_it_may_call_is_logged_by_name_where_it_changes(tmp_path):
+    def told(*names):
+        listed = "\n".join(f"- {name}: its secret description" for name in names)
+        return main_request(
+            "Go", listing=f"The following skills are available for use with the Skill tool:\n\n{listed}"
+        )
+
+    meter = Meter("t", tmp_path / "gateway.jsonl")
+    for body in (main_request("Go", listing=""), told("acme:tidy", "acme:hello"), told("acme:tidy", "acme:hello"), told("acme:tidy")):
+        meter.end(begin(meter, body))
+    text = (tmp_path / "gateway.jsonl").read_text()
+
+    assert "secret" not in text
+    assert [json.loads(line).get("listed") for line in text.splitlines()] == [
+        None,
+        {"skills": ["acme:tidy", "acme:hello"], "agents": []},
+        None,
+        {"skills": ["acme:tidy"], "agents": []},
+    ]
     meter.close()
 
 

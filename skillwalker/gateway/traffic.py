@@ -102,6 +102,7 @@ class Record:
     request: Mapping[str, Any]
     place: Place
     started: float
+    listing: Listing | None = None
     answer: Aggregate = field(factory=Aggregate)
     error: tuple[int, str, str] | None = None
     cancelled: bool = False
@@ -121,6 +122,7 @@ class Meter:
         self._answered: list[Answered] = []
         self._unheard = 0
         self._listing: Listing | None = None
+        self._listed: dict[str, list[str]] = {}  # as the log has it
         self._last_texts: deque[tuple[str, ...]] = deque(maxlen=ANSWERS_KEPT)
         self._miss: str | None = None
         self._over_budget: str | None = None
@@ -141,7 +143,7 @@ class Meter:
             self._open += 1
             if place.thread.kind == "main" and listing is not None:
                 self._listing = listing
-        return Record(request, place, time.monotonic())
+        return Record(request, place, time.monotonic(), listing)
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -237,6 +239,9 @@ class Meter:
             "tool_uses": [{"id": block.get("id"), "name": block.get("name")} for block in answer.tool_uses],
             "ms": round((time.monotonic() - record.started) * 1000, 1),
         }
+        listed = _ids(record.listing) if record.listing else {}
+        if listed and listed != self._listed:
+            line["listed"] = self._listed = listed
         try:
             self._log.write(json.dumps(line).encode("ascii") + b"\n")
         except OSError as problem:  # a full disk must not change what the trial sees
@@ -249,6 +254,10 @@ def tokens_of(request: Mapping[str, Any], answer: Aggregate) -> Tokens:
     if usage.get("cache_creation_input_tokens") and "cache_creation" not in usage:
         return Tokens.of(usage, writes_kept_1h=_asks_for_an_hour(request))
     return Tokens.of(usage)
+
+
+def _ids(listing: Listing) -> dict[str, list[str]]:
+    return {"skills": [one.id for one in listing.skills], "agents": [one.id for one in listing.agents]}
 
 
 def _answered(record: Record) -> Answered:
