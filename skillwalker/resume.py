@@ -9,6 +9,8 @@ from attrs import evolve
 
 from skillwalker.checks import check
 from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.events import as_dict
+from skillwalker.kinship import kinship_notices
 from skillwalker.outcomes import Outcome
 from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
@@ -84,7 +86,8 @@ def _plan(
             ]
         )
     planned = plan(tests, model=request.model, trials=request.trials)
-    return planned, (*notes, *checked.notices, *tree_notices(planned))
+    kin = kinship_notices(request, [(one.checked, one.model) for one in planned])
+    return planned, (*notes, *checked.notices, *tree_notices(planned), *kin)
 
 
 def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]) -> Iterable[Problem]:
@@ -94,12 +97,21 @@ def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]
         then = before[eval_name, name]
         now = {**one.inputs(), "model": one.model, "trials": one.trials}
         was = {**then["inputs"], "model": then["model"], "trials": then["planned"]}
+        was.setdefault("files", now["files"])  # earlier versions did not write them down
         differing = [key for key, value in now.items() if was.get(key) != value]
         if differing:
+            told = [part for key in differing for part in (_files(was, now) if key == "files" else [key])]
+            instead = "; what ran can be judged again with rejudge" if differing == ["files"] else ""
             yield Problem(
-                f"{eval_name}::{name} has changed since the run began ({', '.join(differing)}); "
-                "start a new run"
+                f"{eval_name}::{name} has changed since the run began ({', '.join(told)}); "
+                f"start a new run{instead}"
             )
+
+
+def _files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The files that verdicts depend on and that are not what they were."""
+    before, after = as_dict(was["files"]), now["files"]
+    return [path for path in dict.fromkeys([*before, *after]) if before.get(path) != after.get(path)]
 
 
 def _measured(trials: Iterable[Any]) -> list[Any]:

@@ -27,6 +27,7 @@ from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.history import spent_in
 from skillwalker.jobs import Listener, Settings
+from skillwalker.kinship import kinship_notices
 from skillwalker.models import is_model
 from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
@@ -72,7 +73,8 @@ def prepare(request: RunRequest) -> Prepared:
     if problems or checked.problems:
         raise ConfigurationError([*problems, *checked.problems])
     planned = plan(checked.tests, model=request.model, trials=request.trials)
-    notices = dict.fromkeys([*notes, *checked.notices, *tree_notices(planned), *checked.broken])
+    kin = kinship_notices(request, [(one.checked, one.model) for one in planned])
+    notices = dict.fromkeys([*notes, *checked.notices, *tree_notices(planned), *checked.broken, *kin])
     if request.network_allow and not request.isolated:
         notices[_UNRESTRICTED] = None
     return Prepared(request, planned, tuple(notices))
