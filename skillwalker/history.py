@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.records import REAL as REAL
 from skillwalker.records import load_run
 from skillwalker.results import TrialResult
 from skillwalker.store import RunDirectory, Store
 from skillwalker.stored import NONE, get
 from skillwalker.text import count
-
-REAL = ("api", "record")
-"""Model sources whose cost was really spent."""
 
 RUNS_READ = 50
 """The newest real runs that are read."""

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from skillwalker.checks import CheckedTest
 from skillwalker.names import Names
 from skillwalker.prices import Prices
-from skillwalker.results import TrialResult
+from skillwalker.results import MAIN, TrialResult
 from skillwalker.sandbox.base import Limits
 from skillwalker.store import RunDirectory
 from skillwalker.tree import Tree
@@ -49,6 +49,7 @@ class TrialJob:
     Attributes:
         plugins: What is mounted: the eval's plugins, or the one temporary plugin.
         agent_id: The full id of the test's agent.
+        arm: With what it runs; `control` where it only shows that the measurement works.
     """
 
     run: RunDirectory
@@ -61,3 +62,9 @@ class TrialJob:
     names: Names
     agent_id: str | None
     settings: Settings
+    arm: str = MAIN
+
+    @property
+    def test(self) -> tuple[str, str, str]:
+        """Whose trial it is: eval, name of the test, arm."""
+        return self.checked.eval.name, self.checked.test.name, self.arm

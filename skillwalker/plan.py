@@ -10,12 +10,13 @@ from typing import Any
 from attrs import frozen
 
 from skillwalker.checks import CheckedTest
+from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import TestType, trial_id
 from skillwalker.isolate import one_agent_plugin, one_skill_plugin
 from skillwalker.jobs import Settings, TrialJob
 from skillwalker.judged_by import expect_digest, judged_by
-from skillwalker.results import TestResult, TrialResult, trials_needed
+from skillwalker.results import MAIN, Target, TestResult, TrialResult, trials_needed
 from skillwalker.store import RunDirectory
 from skillwalker.text import safe
 from skillwalker.tree import Tree
@@ -31,6 +32,7 @@ class PlannedTest:
     Attributes:
         need: How many of `trials` must pass.
         plugins: What is mounted: the eval's plugins, or one temporary plugin.
+        arm: With what its trials run; `control` for a test of the measurement itself.
     """
 
     checked: CheckedTest
@@ -39,11 +41,17 @@ class PlannedTest:
     need: int
     plugins: tuple[tuple[str, Tree], ...]
     scaffold: Tree | None
+    arm: str = MAIN
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Eval, name, arm."""
+        return self.checked.eval.name, self.checked.test.name, self.arm
 
     def trial_ids(self) -> list[str]:
         """The ids of its trials, the first trial first."""
         eval_name, test_name = self.checked.eval.name, self.checked.test.name
-        return [trial_id(eval_name, test_name, "main", index + 1) for index in range(self.trials)]
+        return [trial_id(eval_name, test_name, self.arm, index + 1) for index in range(self.trials)]
 
     def result(self, trials: tuple[TrialResult, ...]) -> TestResult:
         """The test's result with the trials that there are."""
@@ -56,6 +64,8 @@ class PlannedTest:
             need=self.need,
             trials=trials,
             scripted=self.checked.script is not None and self.checked.script.answers,
+            target=target_of(self.checked),
+            arm=self.arm,
         )
 
     def inputs(self) -> dict[str, Any]:
@@ -110,6 +120,28 @@ def plan(
     return tuple(planned)
 
 
+def target_of(checked: CheckedTest) -> Target | None:
+    """Whose activation a test measures; None for a test of another kind, or without such an expectation."""
+    kind, part = (
+        ("skill", checked.skill) if checked.test.type is TestType.SKILL_CALL else ("agent", checked.agent)
+    )
+    if part is None or checked.test.type not in CALL_TYPES:
+        return None
+    for position, bound in enumerate(checked.expectations):
+        expects = getattr(bound.expectation, "expects_call", None)
+        if isinstance(expects, tuple) and _is(checked, kind, expects[0], part.id):
+            return Target(kind, part.id, bool(expects[1]), position)
+    return None
+
+
+def _is(checked: CheckedTest, kind: str, reference: str, id_: str) -> bool:
+    try:
+        found = checked.plugins.skill(reference) if kind == "skill" else checked.plugins.agent(reference)
+    except LookupError:
+        return False
+    return found.id == id_
+
+
 def tree_notices(planned: Iterable[PlannedTest]) -> tuple[str, ...]:
     """What plugins and scaffolds hold that no sandbox gets, each once."""
     notices: dict[str, None] = {}
@@ -147,6 +179,7 @@ def jobs(
                 names=one.checked.plugins.names,
                 agent_id=one.checked.agent.id if one.checked.agent else None,
                 settings=settings,
+                arm=one.arm,
             ),
         )
         for one in planned

@@ -5,18 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import fields
+from attrs import asdict, fields
 
+from skillwalker.activation import activation_object, activations
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.base import Detail, Verdict
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.results import Judged, RunResult, TestResult, TrialResult
+from skillwalker.results import (
+    CONTROL,
+    MAIN,
+    Control,
+    Judged,
+    RunResult,
+    Target,
+    TestResult,
+    TrialResult,
+    with_blind,
+)
 from skillwalker.spend_records import read_spend, spend_object
+from skillwalker.statistics import statistics_object, statistics_of
 from skillwalker.store import RunDirectory
 from skillwalker.stored import NONE, get
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
 SCHEMA = 1
+
+REAL = ("api", "record")
+"""Model sources of which a model was asked: only these enter rates, and only these cost."""
+
+_Trials = dict[tuple[str, str, bool], list[TrialResult]]  # by eval, test, and whether it is a control
 
 
 def run_object(run: RunResult) -> dict[str, Any]:
@@ -33,11 +50,14 @@ def run_object(run: RunResult) -> dict[str, Any]:
         "totals": {
             "tests": len(run.tests),
             **{str(outcome): run.count(outcome) for outcome in Outcome},
+            "trials_not_needed": run.not_needed,
             "cost_usd": run.cost_usd,
             "judge_cost_usd": run.judge_cost_usd,
             "duration_ms": run.duration_ms,
         },
         "tests": [test_object(test) for test in run.tests],
+        "controls": [test_object(control.test) for control in run.controls],
+        "activation": [activation_object(one) for one in activations(run.tests)],
     }
 
 
@@ -51,7 +71,13 @@ def test_object(test: TestResult) -> dict[str, Any]:
         "outcome": str(test.outcome),
         "planned": test.planned,
         "measured": test.measured,
+        "unmeasured": test.unmeasured,
+        "not_needed": test.not_needed,
         "need": test.need,
+        "flaky": test.flaky,
+        "blind": test.blind,
+        "target": _target_object(test.target),
+        "statistics": statistics_object(statistics_of(test)),
         "trials": [
             {**trial_object(trial), "expectations": [verdict_object(one) for one in trial.judged]}
             for trial in test.trials
@@ -143,6 +169,8 @@ def planned_object(test: TestResult) -> dict[str, Any]:
         "planned": test.planned,
         "need": test.need,
         "scripted": test.scripted,
+        "target": _target_object(test.target),
+        "arm": test.arm,
     }
 
 
@@ -161,39 +189,65 @@ def load_run(run: RunDirectory) -> RunResult:
         judged: dict[str, dict[int, Judged]] = {}
         for line in run.verdicts():
             judged.setdefault(get(line, "trial", str), {})[get(line, "position", int)] = _judged(line)
-        trials: dict[tuple[str, str], list[TrialResult]] = {}
+        trials: _Trials = {}
         for data in run.trials():
             verdicts = judged.get(get(data, "id", str), {})
             found = _trial(data, tuple(verdicts[position] for position in sorted(verdicts)))
-            trials.setdefault((get(data, "eval", str), get(data, "test", str)), []).append(found)
-        tests = tuple(
-            TestResult(
-                eval=get(data, "eval", str),
-                name=get(data, "name", str),
-                type=get(data, "type", str),
-                model=get(data, "model", str),
-                planned=get(data, "planned", int, at_least=1),
-                need=get(data, "need", int),
-                trials=tuple(sorted(trials.get((data["eval"], data["name"]), ()), key=lambda one: one.index)),
-                scripted=get({"scripted": None, **data}, "scripted", bool, NONE),
-            )
-            for data in get(manifest, "tests", list)
-        )
+            key = (get(data, "eval", str), get(data, "test", str), found.arm == CONTROL)
+            trials.setdefault(key, []).append(found)
+        tests = [_test(data, trials, manifest) for data in get(manifest, "tests", list)]
+        controls = tuple(Control(test) for test in tests if test.arm == CONTROL and test.target)
         return RunResult(
             run_id=get(manifest, "run_id", str),
             sandbox=get(manifest, "sandbox", str),
             model_source=get(manifest, "model_source", str),
-            tests=tests,
+            tests=with_blind([test for test in tests if test.arm != CONTROL], controls),
             duration_ms=get({"duration_ms": None, **manifest}, "duration_ms", int, NONE),
             claude_code_version=get(manifest, "claude_code_version", str, NONE),
             image=get(manifest, "image", str, NONE),
             allow_unmeasured=get(get(manifest, "options", dict), "allow_unmeasured", int),
             interrupted=get({"interrupted": None, **manifest}, "interrupted", bool, NONE),
+            controls=controls,
         )
     except KeyError as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error} is missing"]) from error
     except (TypeError, ValueError) as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error}"]) from error
+
+
+def _test(data: dict[str, Any], trials: _Trials, manifest: dict[str, Any]) -> TestResult:
+    """A planned test with its trials."""
+    arm = get({"arm": MAIN, **data}, "arm", str)
+    key = (get(data, "eval", str), get(data, "name", str), arm == CONTROL)
+    return TestResult(
+        eval=key[0],
+        name=key[1],
+        type=get(data, "type", str),
+        model=get(data, "model", str),
+        planned=get(data, "planned", int, at_least=1),
+        need=get(data, "need", int),
+        trials=tuple(sorted(trials.get(key, ()), key=lambda one: one.index)),
+        scripted=get({"scripted": None, **data}, "scripted", bool, NONE),
+        target=_target(get({"target": None, **data}, "target", dict, NONE)),
+        arm=arm,
+        stop_early=get({"stop_early": False, **get(manifest, "options", dict)}, "stop_early", bool),
+        real=get(manifest, "model_source", str) in REAL,
+    )
+
+
+def _target(data: dict[str, Any] | None) -> Target | None:
+    if data is None:
+        return None
+    return Target(
+        get(data, "kind", str),
+        get(data, "id", str),
+        get(data, "should", bool),
+        get(data, "position", int, at_least=0),
+    )
+
+
+def _target_object(target: Target | None) -> dict[str, Any] | None:
+    return asdict(target) if target else None
 
 
 def _judged(line: dict[str, Any]) -> Judged:

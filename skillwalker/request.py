@@ -28,6 +28,8 @@ class RunRequest:
         failed: Only tests that did not pass in the last run.
         record, replay: The directory of cassettes, absolute; at most one of these and `rehearse`.
         trials, model, judge_model: Beat what the tests say.
+        stop_early: A test's trials stop when its outcome can no longer change.
+        control: Adds tests that show whether activation can be measured at all.
         jobs: Trials at a time; None means what the engine or this machine can hold.
         timeout_seconds: Limit of one trial.
         max_cost_usd: What all trials and judges of the run may cost together; None means no limit.
@@ -53,6 +55,8 @@ class RunRequest:
     record: Path | None = None
     replay: Path | None = None
     trials: int | None = None
+    stop_early: bool = False
+    control: bool = False
     jobs: int | None = None
     model: str | None = None
     judge_model: str | None = None

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil, floor
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from skillwalker.expectations.base import Verdict
 from skillwalker.gateway.spending import Spend
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.transcript import AgentUse, SkillUse, Usage
+
+MAIN, CONTROL = "main", "control"
+"""Arms: with what a trial runs. Those of a control show whether the measurement works."""
 
 
 @frozen
@@ -46,7 +49,7 @@ class TrialResult:
     id: str
     index: int
     outcome: Outcome
-    arm: str = "main"
+    arm: str = MAIN
     reason: Reason | None = None
     message: str = ""
     healthy: bool = True
@@ -63,13 +66,34 @@ class TrialResult:
 
 
 @frozen
+class Target:
+    """The skill or agent whose activation a test measures.
+
+    Attributes:
+        kind: `skill` or `agent`.
+        should: Whether the test expects it to be called.
+        position: Place of that expectation in the test's `expect`, from 0.
+    """
+
+    kind: str
+    id: str
+    should: bool
+    position: int
+
+
+@frozen
 class TestResult:
     """A test with its trials.
 
     Attributes:
         need: How many trials must pass.
-        planned: How many trials were planned; those that did not run count as unmeasured.
+        planned: How many trials were planned; those that did not run count as unmeasured, unless they were
+            not needed.
         scripted: Whether a rehearsal has a script for it; None where that was not written down.
+        target: Whose activation it measures; None where it measures something else.
+        stop_early: Whether its trials stop when its outcome can no longer change.
+        real: Whether a model answered; nothing else enters a rate.
+        blind: Why its measurement is worth nothing, whatever its trials say; None: it is not known to be so.
     """
 
     __test__ = False
@@ -82,18 +106,70 @@ class TestResult:
     need: int
     trials: tuple[TrialResult, ...]
     scripted: bool | None = None
+    target: Target | None = None
+    arm: str = MAIN
+    stop_early: bool = False
+    real: bool = True
+    blind: str | None = None
 
     @property
     def passed(self) -> int:
-        return sum(trial.outcome is Outcome.PASSED for trial in self.trials)
+        return 0 if self.blind else self._count(Outcome.PASSED)
 
     @property
     def measured(self) -> int:
-        return sum(trial.outcome is not Outcome.UNMEASURED for trial in self.trials)
+        return 0 if self.blind else self._count(Outcome.PASSED, Outcome.FAILED)
+
+    @property
+    def not_needed(self) -> int:
+        """Trials that did not run because the outcome could not change any more."""
+        passed, failed = self._count(Outcome.PASSED), self._count(Outcome.FAILED)
+        unmeasured = len(self.trials) - passed - failed
+        if self.stop_early and is_settled(self.planned, passed, failed, unmeasured, self.need):
+            return max(0, self.planned - len(self.trials))
+        return 0
+
+    @property
+    def unmeasured(self) -> int:
+        """Planned trials that measured nothing although they were needed."""
+        return self.planned - self.measured - self.not_needed
+
+    @property
+    def flaky(self) -> bool:
+        """Whether measured trials disagree."""
+        return 0 < self.passed < self.measured
 
     @property
     def outcome(self) -> Outcome:
+        if self.blind:
+            return Outcome.UNMEASURED
         return test_outcome(self.planned, self.passed, self.planned - self.measured, self.need)
+
+    def _count(self, *outcomes: Outcome) -> int:
+        return sum(trial.outcome in outcomes for trial in self.trials)
+
+
+@frozen
+class Control:
+    """A test of the measurement itself: its prompt names a skill or an agent, or is about neither.
+
+    Attributes:
+        test: Its trials are those of the arm `control`; its target is what it is about.
+    """
+
+    test: TestResult
+
+    @property
+    def target(self) -> Target:
+        assert self.test.target, "a control without a target controls nothing"
+        return self.test.target
+
+    def is_of(self, test: TestResult) -> bool:
+        """Whether it shows that `test` can be measured, or that it cannot."""
+        own, other = self.target, test.target
+        if other is None or (self.test.eval, self.test.model) != (test.eval, test.model):
+            return False
+        return (own.kind, own.id) == (other.kind, other.id)
 
 
 @frozen
@@ -105,6 +181,7 @@ class RunResult:
         duration_ms: Of the trials together; None while they go on, or after a crash.
         interrupted: Whether it was ended early; None while it goes on, or after a crash.
         allow_unmeasured: How many tests may be unmeasured without changing the exit code.
+        controls: Counted apart; where one failed, the tests of its target are unmeasured.
     """
 
     run_id: str
@@ -116,6 +193,17 @@ class RunResult:
     image: str | None = None
     allow_unmeasured: int = 0
     interrupted: bool | None = False
+    controls: tuple[Control, ...] = ()
+
+    @property
+    def all_tests(self) -> tuple[TestResult, ...]:
+        """The tests, and then the controls."""
+        return (*self.tests, *(control.test for control in self.controls))
+
+    @property
+    def not_needed(self) -> int:
+        """Trials that did not run because they could not have changed an outcome."""
+        return sum(test.not_needed for test in self.all_tests)
 
     def count(self, outcome: Outcome) -> int:
         return sum(test.outcome is outcome for test in self.tests)
@@ -130,13 +218,13 @@ class RunResult:
 
     @property
     def cost_usd(self) -> float | None:
-        """Sum over all trials, without judges; None where any trial's cost is unknown."""
-        return _sum([trial.cost_usd for test in self.tests for trial in test.trials])
+        """Sum over all trials and controls, without judges; None where any trial's cost is unknown."""
+        return _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
 
     @property
     def judge_cost_usd(self) -> float | None:
         """Sum over the judges of all trials; None where any is unknown."""
-        return _sum([trial.judge_cost_usd for test in self.tests for trial in test.trials])
+        return _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
 
     @property
     def exit_code(self) -> int:
@@ -180,3 +268,38 @@ def test_outcome(planned: int, passed: int, unmeasured: int, need: int) -> Outco
 
 
 test_outcome.__test__ = False  # type: ignore[attr-defined]
+
+
+def is_settled(planned: int, passed: int, failed: int, unmeasured: int, need: int, *, more: int = 0) -> bool:
+    """Whether `test_outcome` is certain; with `more`, whether so many more trials could make it certain.
+
+    Exact: it is certain if and only if every course of the trials that are left gives the same outcome.
+
+    Args:
+        unmeasured: Trials that ran and were not measured.
+    """
+    left = planned - passed - failed - unmeasured
+    if left <= more:
+        return True
+    passes = passed + more >= need
+    fails = failed + more > planned - need
+    neither = passed + left - more < need <= passed + unmeasured + more
+    return passes or fails or neither
+
+
+def with_blind(tests: Iterable[TestResult], controls: Iterable[Control]) -> tuple[TestResult, ...]:
+    """The tests, those unmeasured whose control failed: what cannot see a skill called by its name, or sees
+    one where there is nothing to see, measures nothing. A control that was not measured shows nothing."""
+    failed = [control for control in controls if control.test.outcome is Outcome.FAILED]
+    return tuple(evolve(test, blind=_why_blind([one for one in failed if one.is_of(test)])) for test in tests)
+
+
+def _why_blind(failed: list[Control]) -> str | None:
+    if not failed:
+        return None
+    what = {
+        True: "{} was not called by a prompt that names it",
+        False: "{} was called by an unrelated prompt",
+    }
+    told = "; ".join(what[one.target.should].format(one.target.id) for one in failed)
+    return f"the measurement is blind: {told}"

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from skillwalker.checks import check
+from skillwalker.controls import with_controls
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.events import as_dict
 from skillwalker.kinship import kinship_notices
@@ -15,7 +16,7 @@ from skillwalker.outcomes import Outcome
 from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
 from skillwalker.request import Prepared, Resumed, RunRequest
-from skillwalker.results import RunResult
+from skillwalker.results import MAIN, RunResult
 from skillwalker.select import Selection
 from skillwalker.store import Store
 
@@ -41,11 +42,16 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     manifest = directory.manifest()
     same = _as_before(request, said, manifest["options"])
     finished = frozenset(
-        trial.id for test in run.tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
+        trial.id for test in run.all_tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
     )
-    left = {(test.eval, test.name) for test in run.tests if len(_measured(test.trials)) < test.planned}
+    left = {
+        (test.eval, test.name, test.arm)
+        for test in run.all_tests
+        if len(_measured(test.trials)) + test.not_needed < test.planned
+    }
     if not left:
-        raise ConfigurationError([f"run {run.run_id} has no trial left: every one was measured"])
+        but = " that was needed" if run.not_needed else ""
+        raise ConfigurationError([f"run {run.run_id} has no trial left: every one{but} was measured"])
     planned, notices = _plan(same, run, left)
     if problems := list(_changed(planned, manifest["tests"])):
         raise ConfigurationError(problems)
@@ -70,31 +76,35 @@ def _as_before(request: RunRequest, said: Collection[str], options: Mapping[str,
 
 
 def _plan(
-    request: RunRequest, run: RunResult, left: set[tuple[str, str]]
+    request: RunRequest, run: RunResult, left: set[tuple[str, str, str]]
 ) -> tuple[tuple[PlannedTest, ...], tuple[str, ...]]:
-    evals = tuple(dict.fromkeys(test.eval for test in run.tests if (test.eval, test.name) in left))
+    evals = tuple(dict.fromkeys(name for name, _, _ in sorted(left)))
     checked, notes = check(Selection(request.cwd, evals), request.root)
     if checked.problems:
         raise ConfigurationError(checked.problems)
-    tests = [one for one in checked.tests if (one.eval.name, one.test.name) in left]
-    gone = left - {(one.eval.name, one.test.name) for one in tests}
+    ran = {(test.eval, test.name) for test in run.tests}
+    tests = [one for one in checked.tests if (one.eval.name, one.test.name) in ran]
+    planned = plan(tests, model=request.model, trials=request.trials)
+    if request.control:
+        planned = with_controls(planned)
+    planned = tuple(one for one in planned if one.key in left)
+    gone = left - {one.key for one in planned}
     if gone:
         raise ConfigurationError(
             [
                 f"{eval_name}::{name} is in the run and no longer in its eval"
-                for eval_name, name in sorted(gone)
+                for eval_name, name, _ in sorted(gone)
             ]
         )
-    planned = plan(tests, model=request.model, trials=request.trials)
     kin = kinship_notices(request, [(one.checked, one.model) for one in planned])
     return planned, (*notes, *checked.notices, *tree_notices(planned), *kin)
 
 
 def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]) -> Iterable[Problem]:
-    before = {(test["eval"], test["name"]): test for test in stored}
+    before = {(test["eval"], test["name"], test.get("arm", MAIN)): test for test in stored}
     for one in planned:
         eval_name, name = one.checked.eval.name, one.checked.test.name
-        then = before[eval_name, name]
+        then = before[one.key]
         now = {**one.inputs(), "model": one.model, "trials": one.trials}
         was = {**then["inputs"], "model": then["model"], "trials": then["planned"]}
         was.setdefault("files", now["files"])  # earlier versions did not write them down

@@ -14,8 +14,9 @@ from attrs import frozen
 
 from skillwalker.health import Stopped
 from skillwalker.jobs import TrialJob
-from skillwalker.outcomes import Reason
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.results import TrialResult
+from skillwalker.settling import Queue
 from skillwalker.supervisor import Supervisor
 from skillwalker.worker import execute
 
@@ -37,12 +38,12 @@ class Ran:
 
 
 def run_jobs(
-    jobs: Iterable[TrialJob],
+    queue: Queue,
     executor: Executor,
     supervisor: Supervisor,
     stop_too: Callable[[], None] | None = None,
 ) -> Ran:
-    """Executes every job. A worker for their run must be installed where the executor works.
+    """Executes the queue's jobs. A worker for their run must be installed where the executor works.
 
     The first SIGINT, SIGTERM or SIGHUP stops the trials and keeps what was measured; the second kills them at
     once.
@@ -54,12 +55,29 @@ def run_jobs(
     faults: list[BaseException] = []
     futures: list[Future[TrialResult]] = []
     with _interruptible(supervisor, futures, stop_too) as interrupted:
-        futures += (executor.submit(execute, job) for job in jobs)
-        pending = set(futures)
-        while pending:
+        running: dict[Future[TrialResult], TrialJob] = {}
+
+        def submit(jobs: Iterable[TrialJob]) -> None:
+            for job in jobs:
+                future = executor.submit(execute, job)
+                running[future] = job
+                futures.append(future)
+                if interrupted.is_set():  # after those that were cancelled, maybe
+                    future.cancel()
+
+        submit(queue.first())
+        while running:
             # Woken regularly, since a signal handler runs only between two steps of the main thread.
-            done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-            faults += [error for one in done if not one.cancelled() and (error := one.exception())]
+            done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in done:
+                job = running.pop(future)
+                if future.cancelled():
+                    continue
+                if error := future.exception():
+                    faults.append(error)
+                outcome = Outcome.UNMEASURED if error else future.result().outcome
+                if not interrupted.is_set():
+                    submit(queue.ended(job, outcome))
     if faults:  # ours; the other trials were not to suffer for it
         raise faults[0]
     return Ran(round((time.monotonic() - started) * 1000), interrupted.is_set())

@@ -23,16 +23,17 @@ from skillwalker.answering import (
     overrun,
 )
 from skillwalker.checks import check
+from skillwalker.controls import with_controls
 from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.history import spent_in
-from skillwalker.jobs import Listener, Settings
+from skillwalker.jobs import Listener, Settings, TrialJob
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import is_model
 from skillwalker.opening import PERMISSION, opened
 from skillwalker.outcomes import Outcome, Reason
+from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.plan import jobs as trial_jobs
-from skillwalker.plan import plan, tree_notices
 from skillwalker.provenance import models_object, run_notes
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
@@ -43,6 +44,7 @@ from skillwalker.sandbox.local import find_program
 from skillwalker.sandbox.owner import Owner
 from skillwalker.sandbox.passing import passed_environment
 from skillwalker.select import Selection
+from skillwalker.settling import AllAtOnce, AsNeeded, Queue
 from skillwalker.store import RunDirectory, Store, new_run_id
 from skillwalker.text import count
 
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
 _WHAT_TO_TYPE = (
     "type `skillwalker run --isolated --rehearse` to run in containers, "
     "or `skillwalker run --rehearse --yes` on this machine"
+)
+_NO_COMMANDS = (
+    "expectations that run commands need --isolated; here they will be unmeasured, and so their tests"
 )
 _UNRESTRICTED = "sandbox.network.allow has no effect without --isolated: trials reach what this machine does"
 
@@ -73,11 +78,19 @@ def prepare(request: RunRequest) -> Prepared:
     if problems or checked.problems:
         raise ConfigurationError([*problems, *checked.problems])
     planned = plan(checked.tests, model=request.model, trials=request.trials)
+    if request.control:
+        planned = with_controls(planned)
     kin = kinship_notices(request, [(one.checked, one.model) for one in planned])
     notices = dict.fromkeys([*notes, *checked.notices, *tree_notices(planned), *checked.broken, *kin])
     if request.network_allow and not request.isolated:
         notices[_UNRESTRICTED] = None
+    if not request.isolated and any(_uses_commands(test) for test in planned):
+        notices[_NO_COMMANDS] = None
     return Prepared(request, planned, tuple(notices))
+
+
+def _uses_commands(test: PlannedTest) -> bool:
+    return any(getattr(bound.expectation, "uses_commands", False) for bound in test.checked.expectations)
 
 
 def asked_by(prepared: Prepared) -> Asked:
@@ -179,12 +192,13 @@ def run(
         stack.enter_context(installed(run_id, worker))
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
         todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
-        ran = run_jobs(todo, executor, supervisor, place.commands.stop if place.commands else None)
+        queue = _queue(prepared, todo)
+        ran = run_jobs(queue, executor, supervisor, place.commands.stop if place.commands else None)
     for note in (*sandbox.notes, *answers.close()):
         progress(note)
     result = load_run(directory)
-    models = {"models": models_object(result.tests)} if answers.prices else {}
-    for note in run_notes(result.tests) if answers.prices else ():
+    models = {"models": models_object(result.all_tests)} if answers.prices else {}
+    for note in run_notes(result.all_tests) if answers.prices else ():
         progress(note)
     before = result.duration_ms if resumed else 0
     together = None if before is None else before + ran.duration_ms  # unknown after a crash
@@ -193,6 +207,14 @@ def run(
     except OSError as error:  # the disk is full; what was measured is told all the same
         progress(f"run.json could not be completed: {error.strerror}")
     return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
+
+
+def _queue(prepared: Prepared, jobs: list[TrialJob]) -> Queue:
+    """The order in which jobs start, and which of them wait to see whether they are needed."""
+    if not prepared.request.stop_early:
+        return AllAtOnce(tuple(jobs))
+    before = load_run(prepared.resumed.directory).all_tests if prepared.resumed else ()
+    return AsNeeded.of(jobs, {test.key: (test.trials, test.need) for test in prepared.tests}, before)
 
 
 def _set_aside(prepared: Prepared, directory: RunDirectory) -> None:
@@ -207,6 +229,7 @@ def _set_aside(prepared: Prepared, directory: RunDirectory) -> None:
                     id=trial,
                     index=index + 1,
                     outcome=Outcome.UNMEASURED,
+                    arm=planned.arm,
                     reason=Reason.EXPECTATION_ERROR,
                     message="; ".join(planned.checked.broken),
                     healthy=False,

@@ -65,7 +65,7 @@ def a_run() -> RunResult:
         reason=Reason.TIMEOUT,
         message="late",
     )
-    test = TestResult("csv", "tidies", "skill-prompt", "opus", 3, 2, (whole, broken))
+    test = TestResult("csv", "tidies", "skill-prompt", "opus", 3, 2, (whole, broken), real=False)
     return RunResult(RUN_ID, "docker", "rehearsal", (test,), 5120, "2.1.332", "sha256:ab")
 
 
@@ -102,6 +102,7 @@ def test_the_object_has_the_documented_shape():
         "passed": 0,
         "failed": 0,
         "unmeasured": 1,  # one of three trials failed, two need to pass, and two are not measured
+        "trials_not_needed": 0,
         "cost_usd": None,
         "judge_cost_usd": None,
         "duration_ms": 5120,

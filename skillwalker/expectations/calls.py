@@ -240,6 +240,10 @@ class SkillCall:
     skill: str = field(validator=_two_parts)
     expected: bool
 
+    @property
+    def expects_call(self) -> tuple[str, bool]:
+        return self.skill, self.expected
+
     @classmethod
     def expand(cls, value: Any, test: Test) -> Any:
         return _SKILL.expand(value, test)
@@ -272,6 +276,10 @@ class AgentCall:
 
     agent: str = field(validator=_two_parts)
     expected: bool
+
+    @property
+    def expects_call(self) -> tuple[str, bool]:
+        return self.agent, self.expected
 
     @classmethod
     def expand(cls, value: Any, test: Test) -> Any:
