@@ -1,4 +1,5 @@
-"""Watches the clocks of all running trials from one thread, and ends a trial that may not go on."""
+"""Watches all running trials and ends one that may not go on: their clocks from one thread, their work
+directories, which may take long to measure, from another."""
 
 from __future__ import annotations
 
@@ -25,6 +26,9 @@ GRACE_SECONDS = 5.0
 """From SIGINT, after which Claude Code still writes its result, to SIGKILL."""
 
 WORKSPACE_EVERY_SECONDS = 5.0
+
+JOIN_SECONDS = 60.0
+"""How long a measurement that is still going on may hold up the end."""
 
 
 class Moving(Protocol):
@@ -65,20 +69,21 @@ class Watched:
     lingered: bool = False
     stopped: Stopped | None = None
     _kill_at: float | None = None
-    _look_at_workspace: float = field(init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)  # whoever stops it first is the first
+    _measure_at: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._look_at_workspace = self.started + WORKSPACE_EVERY_SECONDS
+        self._measure_at = self.started + WORKSPACE_EVERY_SECONDS
 
     def stop(self, why: Stopped, now: float, grace: float = GRACE_SECONDS) -> None:
         """Asks the process to end and has it killed after `grace` seconds; the first reason is kept."""
-        if self.stopped is None:
-            self.stopped = why
-            self._kill_at = now + grace
-            if grace > 0:
-                self.process.interrupt()
-        else:
-            self._kill_at = min(self._kill_at or now, now + grace)
+        with self._lock:
+            first = self.stopped is None
+            if first:
+                self.stopped = why
+            self._kill_at = min(self._kill_at or now + grace, now + grace)
+        if first and grace > 0:
+            self.process.interrupt()
 
     def look(self, now: float) -> None:
         """One look at all clocks."""
@@ -100,16 +105,19 @@ class Watched:
         quiet = now - max(self.started, self.last_event, moving.last_activity, self.last_network())
         if quiet >= STALL_SECONDS and not self.open_tools:
             self.stop(Stopped(Reason.STALLED, f"nothing moved for {quiet:.0f} s"), now)
+
+    def measure(self, now: float) -> None:
+        """One look at the work directory, where it is time for one."""
+        if now < self._measure_at or self.stopped is not None:
             return
-        if now >= self._look_at_workspace:
-            self._look_at_workspace = now + WORKSPACE_EVERY_SECONDS
-            size = self.process.workspace_size()
-            if size and (beyond := size.beyond(self.limits)):
-                self.stop(Stopped(Reason.DISK_LIMIT, beyond), now, grace=0)
+        size = self.process.workspace_size()
+        if size and (beyond := size.beyond(self.limits)):
+            self.stop(Stopped(Reason.DISK_LIMIT, beyond), time.monotonic(), grace=0)
+        self._measure_at = now + WORKSPACE_EVERY_SECONDS
 
 
 class Supervisor:
-    """Owns the thread; trials are watched inside `watch`."""
+    """Owns the threads; trials are watched inside `watch`."""
 
     def __init__(self, tick_seconds: float = 0.25) -> None:
         self._tick = tick_seconds
@@ -117,15 +125,20 @@ class Supervisor:
         self._lock = threading.Lock()  # guards _trials
         self._interrupted: Stopped | None = None
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, args=(look,), name=f"supervisor: {look.__name__}", daemon=True)
+            for look in (Watched.look, Watched.measure)
+        ]
 
     def __enter__(self) -> Supervisor:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
 
     @contextmanager
     def watch(self, trial: Watched) -> Iterator[None]:
@@ -149,9 +162,15 @@ class Supervisor:
         for trial in trials:
             trial.stop(why, time.monotonic(), grace)
 
-    def _run(self) -> None:
+    def _run(self, look: Callable[[Watched, float], None]) -> None:
         while not self._end.wait(self._tick):
             with self._lock:
                 trials = list(self._trials.values())
             for trial in trials:
-                trial.look(time.monotonic())
+                now = time.monotonic()
+                try:
+                    look(trial, now)
+                except Exception as error:  # noqa: BLE001 -- whatever it is
+                    # Whoever cannot be watched may not go on, and the others are watched all the same.
+                    text = f"the trial could not be watched: {type(error).__name__}: {error}"
+                    trial.stop(Stopped(Reason.SANDBOX_ERROR, text), now, grace=0)

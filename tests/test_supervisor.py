@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 
 from attrs import define, field, frozen
 
 from skillwalker.health import Stopped
 from skillwalker.outcomes import Reason
 from skillwalker.sandbox.base import Limits, WorkspaceSize
-from skillwalker.supervisor import GRACE_SECONDS, LINGER_SECONDS, STALL_SECONDS, Supervisor, Watched
+from skillwalker.supervisor import (
+    GRACE_SECONDS,
+    LINGER_SECONDS,
+    STALL_SECONDS,
+    WORKSPACE_EVERY_SECONDS,
+    Supervisor,
+    Watched,
+)
 
 
 @frozen
@@ -39,6 +48,12 @@ def watched(
     process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0
 ) -> Watched:
     return Watched(process, lambda: moving or Moving(), timeout, Limits(), start, start)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def test_within_its_limits_a_trial_is_left_alone():
@@ -102,22 +117,69 @@ def test_a_byte_an_event_or_an_open_tool_call_is_no_silence():
 
 def test_a_work_directory_over_its_limit_ends_the_trial_at_once():
     process = Process(size=3000.0)
-    trial = watched(process, timeout=10_000)
+    trial = watched(process, timeout=10_000, start=time.monotonic())
 
-    trial.look(106.0)
-
+    trial.measure(trial.started + WORKSPACE_EVERY_SECONDS - 0.1)
+    assert trial.stopped is None
+    trial.measure(trial.started + WORKSPACE_EVERY_SECONDS)
     assert trial.stopped is not None
     assert trial.stopped.reason is Reason.DISK_LIMIT
-    trial.look(106.0)
+    trial.look(time.monotonic())
     assert process.done == ["kill"]
 
 
 def test_an_unknown_size_is_no_reason():
     trial = watched(Process(size=None), timeout=10_000)
 
-    trial.look(106.0)
+    trial.measure(106.0)
 
     assert trial.stopped is None
+
+
+class Slow(Process):
+    """Its work directory takes very long to measure."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.over = threading.Event(), threading.Event()
+
+    def workspace_size(self) -> WorkspaceSize | None:
+        self.asked.set()
+        self.over.wait(30)
+        return None
+
+
+def test_a_measurement_that_takes_long_holds_up_no_clock():
+    slow, other = Slow(), Process()
+    now = time.monotonic()
+    with Supervisor(tick_seconds=0.01) as supervisor:
+        first = watched(slow, timeout=10_000, start=now - WORKSPACE_EVERY_SECONDS)
+        with supervisor.watch(first):
+            assert slow.asked.wait(10)
+            late = watched(other, timeout=0.01, start=time.monotonic())
+            with supervisor.watch(late):
+                until(lambda: late.stopped is not None)
+                assert late.stopped is not None
+                assert late.stopped.reason is Reason.TIMEOUT
+                assert not slow.over.is_set()
+            slow.over.set()
+
+
+def test_a_trial_that_cannot_be_watched_is_ended_and_the_others_are_watched():
+    def broken() -> Moving:
+        raise KeyError("what nobody thought of")
+
+    process, other = Process(), Process()
+    with Supervisor(tick_seconds=0.01) as supervisor:
+        now = time.monotonic()
+        trial = Watched(process, broken, 60.0, Limits(), now, now)
+        late = watched(other, timeout=0.01, start=now)
+        with supervisor.watch(trial), supervisor.watch(late):
+            until(lambda: late.stopped is not None and "kill" in process.done)
+    assert trial.stopped is not None
+    assert trial.stopped.reason is Reason.SANDBOX_ERROR
+    assert "what nobody thought of" in trial.stopped.message
+    assert late.stopped is not None
 
 
 def test_the_first_reason_is_kept():
@@ -148,9 +210,7 @@ def test_the_thread_looks_by_itself():
     with Supervisor(tick_seconds=0.01) as supervisor:
         trial = watched(process, timeout=0.01, start=time.monotonic())
         with supervisor.watch(trial):
-            deadline = time.monotonic() + 5
-            while trial.stopped is None and time.monotonic() < deadline:
-                time.sleep(0.01)
+            until(lambda: trial.stopped is not None)
     assert process.done == ["interrupt"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from sandbox_support import LINE, Lab, open_lab, until
 
-from skillwalker.sandbox.base import Limits
+from skillwalker.sandbox.base import Limits, WorkspaceSize
 from skillwalker.sandbox.relay import PORT
 from skillwalker.tree import Tree
 
@@ -211,6 +212,43 @@ END
         curl -s $ANTHROPIC_BASE_URL
     """
     assert lab.run(script, limits=Limits(memory_mib=512, pids=64)).text == "True 11\nhello 0"
+
+
+STOPS_OTHERS = """
+import os, signal
+print("up", flush=True)
+while True:
+    for pid in set(filter(str.isdigit, os.listdir("/proc"))) - {"1"}:
+        try: os.kill(int(pid), signal.SIGSTOP)
+        except OSError: pass
+"""
+LEAVES_NO_ROOM = """
+import os, time
+room = True
+while True:
+    try:
+        if os.fork() == 0: time.sleep(1000)
+    except OSError:
+        if room: print("up", flush=True)
+        room = False
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("code", [STOPS_OTHERS, LEAVES_NO_ROOM], ids=["stops it", "leaves it no room"])
+def test_what_measures_the_work_directory_is_out_of_the_trials_reach(lab: Lab, code: str) -> None:
+    process = lab.start(
+        f"head -c 20M /dev/zero >big; exec python3 -c '{code}'", limits=Limits(memory_mib=512, pids=64)
+    )
+    rest = until(process, b"up")
+    sizes: list[WorkspaceSize | None] = []
+    asking = threading.Thread(target=lambda: sizes.append(process.workspace_size()), daemon=True)
+    asking.start()
+    asking.join(30)
+    process.kill()
+    list(rest)
+    process.close()
+    assert [size and round(size.mib) for size in sizes] == [20]
 
 
 @pytest.mark.parametrize("directory", ["/tmp", "/home/agent", "/dev/shm"])
