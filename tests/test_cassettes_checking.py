@@ -48,9 +48,12 @@ def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_a_replay_of_nothing_does_not_start(tmp_path: Path) -> None:
-    (problem,) = check(tmp_path, TRIALS, TRIALS)
+    (many,), (one,) = check(tmp_path, TRIALS, TRIALS), check(tmp_path, TRIALS[1:])
+    (judge,) = check(tmp_path, (), TRIALS)
 
-    assert "no cassette for any of the 2 trials, such as a.one.01234567.main.1.jsonl" in str(problem)
+    assert "no cassette for any of the 2 trials, such as a.one.01234567.main.1.jsonl;" in str(many)
+    assert "no cassette b.two.89abcdef.main.1.jsonl;" in str(one)
+    assert "such as a.one.01234567.main.1.judge.jsonl;" in str(judge)
 
 
 def test_what_is_missing_here_and_there_is_a_notice(recorded: Path) -> None:

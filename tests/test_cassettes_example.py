@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from skillwalker.expectations.judge import SYSTEM
 from skillwalker.gateway.cassettes.cassette import cassette_file
 from skillwalker.gateway.cassettes.checking import check, missing
 from skillwalker.gateway.cassettes.files import read
@@ -44,3 +45,10 @@ def test_they_are_small_and_tell_nothing_of_the_machine_that_recorded_them() -> 
 
     assert sum(len(text) for text in texts) < 300_000
     assert not [text for text in texts if "OS Version: Linux" in text or "user_id" in text]
+
+
+def test_judges_are_asked_as_when_they_were_recorded() -> None:
+    """Otherwise: `skillwalker run --isolated --rehearse --record cassettes` in the example's directory."""
+    for path in CASSETTES.glob("*.judge.jsonl"):
+        for one in read(path).exchanges:
+            assert [part.value["text"] for part in one.request.system] == [SYSTEM]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from roots import an_eval, bash, call, plugin, text, write
 
 from skillwalker import session
 from skillwalker.cli.main import exit_code
+from skillwalker.packaged import packaged
 from skillwalker.reports.live import PlainProgress
 from skillwalker.request import RunRequest
 from skillwalker.transcript import Transcript
@@ -139,14 +141,18 @@ class Run:
         return [trial for test in self.data["tests"] for trial in test["trials"]]
 
     def verdicts(self) -> dict[str, Any]:
-        """Of each trial all that is the same in equal runs."""
-        return {
-            one["id"]: [
-                {key: one[key] for key in ("outcome", "reason", "turns", "usage", "skills", "agents")},
-                one["expectations"],
-            ]
+        """Of each trial all that is the same in equal runs.
+
+        How much of an answer that broke off has arrived, and is counted by Claude Code, is a matter of luck,
+        and so is which of two parallel agents calls first; messages count the calls of all.
+        """
+        keys = ("outcome", "reason", "turns", "usage", "skills", "agents", "expectations")
+        found = {
+            one["id"]: {key: one[key] for key in keys if not (key == "usage" and "errors-first" in one["id"])}
             for one in self.trials
         }
+        told = re.sub(r"\(tool call \d+\)", "(tool call)", json.dumps(found))
+        return dict(json.loads(told))
 
     def calls(self) -> dict[str, Any]:
         """Of each trial the tool calls of each conversation."""
@@ -260,9 +266,9 @@ def only(root: Path, image: str, name: str, *options: str) -> str:
     run = replay(root, root / "cassettes", image, f"csv::{name}", *options)
     (trial,) = run.trials
     assert (trial["outcome"], trial["reason"]) == ("unmeasured", "cassette-miss")
-    messages = [one["message"] for one in trial["expectations"]]
-    assert all(one["outcome"] == "unmeasured" for one in trial["expectations"])
-    return str(messages[0])
+    # What was seen before the miss counts; what was not seen is no no.
+    assert {one["outcome"] for one in trial["expectations"]} <= {"passed", "unmeasured"}
+    return next(str(one["message"]) for one in trial["expectations"] if one["outcome"] == "unmeasured")
 
 
 def test_a_changed_prompt_is_named(copy: Path, sandbox_image: str) -> None:
@@ -307,8 +313,33 @@ def test_another_version_of_claude_code_is_named(copy: Path, sandbox_image: str)
     assert 'the version of Claude Code differs: recorded "2.0.' in only(copy, sandbox_image, "it fails")
 
 
-def test_a_trial_without_a_cassette_is_told_before_and_unmeasured(copy: Path, sandbox_image: str) -> None:
+def test_a_trial_without_a_cassette_is_unmeasured_and_one_of_nothing_does_not_start(
+    copy: Path, sandbox_image: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     for path in copy.glob("cassettes/csv.it-fails.*"):
         path.unlink()
 
-    assert "there is no cassette" in only(copy, sandbox_image, "it fails")
+    run = replay(copy, copy / "cassettes", sandbox_image, "csv::it fails", "csv::a slash command")
+
+    assert {one["id"].split(".")[1]: one["reason"] for one in run.trials} == {
+        "it-fails": "cassette-miss",
+        "a-slash-command": None,
+    }
+    given = ["--root", str(copy), "run", "--isolated", "--replay", str(copy / "cassettes"), "csv::it fails"]
+    assert exit_code(given) == 4
+    assert "it has no cassette csv.it-fails." in capfd.readouterr().err
+
+
+def test_the_example_passes_from_its_cassettes(tmp_path: Path, sandbox_image: str) -> None:
+    root = shutil.copytree(packaged("examples/csv-toolbox"), tmp_path / "example")
+
+    run = replay(root, root / "cassettes", sandbox_image)
+
+    assert run.data["totals"] | {"duration_ms": None} == {
+        "tests": 13,
+        "passed": 13,
+        "failed": 0,
+        "unmeasured": 0,
+        "cost_usd": None,
+        "duration_ms": None,
+    }

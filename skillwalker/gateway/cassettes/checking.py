@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from skillwalker.errors import Problem
-from skillwalker.gateway.cassettes.cassette import CassetteError, cassette_file
+from skillwalker.gateway.cassettes.cassette import CassetteError, Purpose, cassette_file
 from skillwalker.gateway.cassettes.files import read
 from skillwalker.gateway.cassettes.shared import SharedParts
-from skillwalker.text import count, listed
+from skillwalker.text import listed
 
 _RECORD = "record with --record"
 
@@ -27,9 +27,13 @@ def check(
     if not directory.is_dir():
         what = "is no directory" if directory.exists() else "does not exist"
         return [Problem(f"it {what}; {_RECORD} {directory} makes it", str(directory))]
-    if trial_ids and not any(cassette_file(directory, one, "trial").exists() for one in trial_ids):
-        what = f"no cassette for any of the {count(len(trial_ids), 'trial')}"
-        return [Problem(f"it has {what}, such as {min(trial_ids)}.jsonl; {_RECORD}", str(directory))]
+    # Where no trial is to run, stored ones are judged again.
+    purpose: Purpose = "trial" if trial_ids else "judge"
+    paths = [cassette_file(directory, one, purpose) for one in sorted(trial_ids or judged_trial_ids)]
+    if paths and not any(path.exists() for path in paths):
+        many = f"the {len(paths)} trials, such as {paths[0].name}"
+        what = f"no cassette for any of {many}" if len(paths) > 1 else f"no cassette {paths[0].name}"
+        return [Problem(f"it has {what}; {_RECORD}", str(directory))]
     return list(_unreadable(directory, trial_ids, judged_trial_ids))
 
 
