@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from attrs import evolve
@@ -26,6 +26,7 @@ from skillwalker.rejudged import Rejudged, rejudged
 from skillwalker.request import RunRequest
 from skillwalker.results import RunResult, TrialResult, trial_outcome
 from skillwalker.select import Selection
+from skillwalker.spend_records import JUDGE
 from skillwalker.store import RunDirectory
 from skillwalker.transcript import Transcript
 from skillwalker.tree import Tree
@@ -37,6 +38,7 @@ def rejudge(
     directory: RunDirectory,
     request: RunRequest,
     *,
+    tests: Collection[tuple[str, str]] | None = None,
     redactor: Redactor | None = None,
     environment: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
@@ -45,6 +47,7 @@ def rejudge(
 
     Args:
         request: Of it count the root with the evals, the judge's model, and what answers.
+        tests: The (eval, test) pairs of the run that are judged; None means all.
         environment: Where credentials are looked for.
         say: Is told when all have to wait.
 
@@ -56,6 +59,8 @@ def rejudge(
     # A second Claude Code would need a sandbox; here a client of ours asks, with a key.
     request = evolve(request, subscription=False)
     run = load_run(directory)
+    if tests is not None:
+        run = evolve(run, tests=tuple(test for test in run.tests if (test.eval, test.name) in tests))
     if not any(test.trials for test in run.tests):
         raise NothingSelectedError(f"run {run.run_id} has no finished trial to judge")
     known = _checked(run, request.root)
@@ -69,7 +74,7 @@ def rejudge(
         for note in kinship_notices(request, tested):
             say(f"note: {note}")
     answers = answering(request if asks else evolve(request, rehearse=True), environment, redactor, say)
-    tests = []
+    again_judged = []
     with Gateway(answers.responder) as gateway:
         for test in run.tests:
             checked = known[test.eval, test.name]
@@ -77,10 +82,10 @@ def rejudge(
                 _again(trial, checked, directory, gateway, judge_model, answers.prices)
                 for trial in test.trials
             )
-            tests.append(evolve(test, trials=trials))
+            again_judged.append(evolve(test, trials=trials))
     for note in answers.close():
         say(note)
-    again = evolve(run, tests=tuple(tests))
+    again = evolve(run, tests=tuple(again_judged))
     now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
     source = answers.source if asks else None
     directory.add_judgement(redactor.value(list(_lines(again, now, source))))
@@ -157,7 +162,7 @@ def _again(
         outcome=trial_outcome(one.verdict for one in judged),
         reason=reason,
         judge_cost_usd=cost_of(spent) if prices else None,
-        spent=(*(one for one in trial.spent if one.conversation != "judge"), *spent),
+        spent=(*(one for one in trial.spent if one.conversation != JUDGE), *spent),
     )
 
 

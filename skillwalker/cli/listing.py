@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import evolve, frozen
 
-from skillwalker.cli.options import Format, Globals, Output, globals_of
+from skillwalker.cli.options import Failed, Format, Globals, Keyword, Output, Select, globals_of
 
 if TYPE_CHECKING:
     from skillwalker.results import RunResult
@@ -24,25 +26,66 @@ class What(enum.StrEnum):
 def list_(
     context: typer.Context,
     what: Annotated[What, typer.Argument(help="What to list.")] = What.EVALS,
+    select: Select = None,
+    keyword: Keyword = None,
+    failed: Failed = False,
     output: Output = Format.CONSOLE,
 ) -> None:
-    """List evals with their tests, or stored runs."""
-    known = globals_of(context)
+    """List evals with their tests, or stored runs, all or those with the selected tests."""
+    known, chosen = globals_of(context), _Chosen(tuple(select or ()), keyword, failed)
     if what is What.EVALS:
-        _evals(known, output)
+        _evals(known, chosen, output)
     else:
-        _runs(known, output)
+        _runs(known, chosen, output)
 
 
-def _evals(known: Globals, output: Format) -> None:
+@frozen
+class _Chosen:
+    """Which tests; all where nothing is said."""
+
+    select: tuple[str, ...]
+    keyword: str | None
+    failed: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.select or self.keyword is not None or self.failed)
+
+
+def failed_in_last(root: Path) -> frozenset[tuple[str, str]]:
+    """The (eval, test) pairs that did not pass in the last run.
+
+    Raises:
+        ConfigurationError: there is no run.
+        NothingSelectedError: all passed.
+    """
+    from skillwalker.records import load_run
+    from skillwalker.reports.stored_select import selected
+    from skillwalker.store import Store
+
+    run = selected(load_run(Store(root).find("last")), failed=True)
+    return frozenset((test.eval, test.name) for test in run.tests)
+
+
+def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.loading import find_evals, load_eval
+    from skillwalker.select import Selection
     from skillwalker.text import count, safe
 
     root = known.root
     found = find_evals(root)
-    loaded = [load_eval(directory, root) for directory in found.evals]
+    failed = failed_in_last(root) if chosen.failed else None
+    selection = Selection(Path.cwd(), chosen.select, chosen.keyword, failed)
+    directories = selection.directories(found.evals) if chosen else found.evals
+    loaded = [load_eval(directory, root) for directory in directories]
     evals = [one.eval for one in loaded if one.eval]
+    if chosen and len(evals) == len(loaded):  # what cannot be read cannot be selected from
+        names = {(each.name, test.name) for each, test in selection.tests(evals)}
+        kept = [
+            evolve(each, tests=tuple(test for test in each.tests if (each.name, test.name) in names))
+            for each in evals
+        ]
+        evals = [each for each in kept if each.tests]
     if output is Format.JSON:
         data = [
             {"name": each.name, "tests": [{"name": test.name, "type": str(test.type)} for test in each.tests]}
@@ -60,9 +103,10 @@ def _evals(known: Globals, output: Format) -> None:
         raise ConfigurationError(problems)
 
 
-def _runs(known: Globals, output: Format) -> None:
-    from skillwalker.errors import ConfigurationError
+def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
+    from skillwalker.errors import ConfigurationError, NothingSelectedError
     from skillwalker.records import load_run
+    from skillwalker.reports.stored_select import selected
     from skillwalker.store import Store
     from skillwalker.text import safe
 
@@ -74,7 +118,14 @@ def _runs(known: Globals, output: Format) -> None:
         except ConfigurationError as error:
             typer.echo(f"note: {safe(str(error))}", err=True)
             continue
+        if chosen:
+            try:
+                selected(run, chosen.select, chosen.keyword, failed=chosen.failed, cwd=Path.cwd())
+            except NothingSelectedError:
+                continue
         rows.append(run)
+    if chosen and not rows:
+        raise NothingSelectedError("no run has such a test")
     if output is Format.JSON:
         data = [
             {

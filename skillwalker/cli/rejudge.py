@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Output, globals_of
+from skillwalker.cli.options import Failed, Format, Keyword, Output, StoredSelect, globals_of
 
 
 def rejudge(
@@ -16,6 +16,9 @@ def rejudge(
         str,
         typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
     ] = "last",
+    select: StoredSelect = None,
+    keyword: Keyword = None,
+    failed: Failed = False,
     judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
     rehearse: Annotated[
         bool | None,
@@ -32,7 +35,7 @@ def rejudge(
     ] = None,
     output: Output = Format.CONSOLE,
 ) -> None:
-    """Judge stored trials again, with the eval as it is now."""
+    """Judge stored trials again, with the eval as it is now: all, or those of the selected tests."""
     import contextlib
     import json
     import os
@@ -42,12 +45,13 @@ def rejudge(
     from skillwalker.configuration import read_configuration
     from skillwalker.credentials import find_credentials
     from skillwalker.errors import ConfigurationError
-    from skillwalker.records import run_object
+    from skillwalker.records import load_run, run_object
     from skillwalker.redaction import Redactor, secrets_in
     from skillwalker.rejudge import rejudge as judge_again
     from skillwalker.rejudged import rejudged_object
     from skillwalker.reports.console import banner, run_report
     from skillwalker.reports.judged_again import judged_again, judges_banner
+    from skillwalker.reports.stored_select import selected
     from skillwalker.sandbox.passing import secrets_of
     from skillwalker.sources import settle
     from skillwalker.store import Store
@@ -65,6 +69,8 @@ def rejudge(
         raise ConfigurationError(settled.problems)
     request = settled.request(known.root, Path.cwd())
     directory = Store(known.root_or_here).find(run)
+    chosen = selected(load_run(directory), select or (), keyword, failed=failed, cwd=Path.cwd())
+    tests = frozenset((test.eval, test.name) for test in chosen.tests)
     passed = {name: os.environ[name] for name in request.sandbox_env if name in os.environ}
     secrets = (*secrets_in(os.environ), *find_credentials(os.environ).secrets, *secrets_of(passed))
     redactor = Redactor(secrets)
@@ -73,6 +79,7 @@ def rejudge(
         found = judge_again(
             directory,
             request,
+            tests=tests,
             redactor=redactor,
             environment=os.environ,
             say=lambda text: print(text, file=sys.stderr),

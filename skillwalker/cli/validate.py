@@ -6,11 +6,16 @@ from pathlib import Path
 
 import typer
 
-from skillwalker.cli.options import Format, Keyword, Output, Select, globals_of
+from skillwalker.cli.listing import failed_in_last
+from skillwalker.cli.options import Failed, Format, Keyword, Output, Select, globals_of
 
 
 def validate(
-    context: typer.Context, select: Select = None, keyword: Keyword = None, output: Output = Format.CONSOLE
+    context: typer.Context,
+    select: Select = None,
+    keyword: Keyword = None,
+    failed: Failed = False,
+    output: Output = Format.CONSOLE,
 ) -> None:
     """Check everything that can be known without starting anything."""
     import os
@@ -24,8 +29,9 @@ def validate(
 
     root = globals_of(context).root
     settled = settle({}, os.environ, read_configuration(root))
+    before = failed_in_last(root) if failed else None
     try:
-        checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword), root)
+        checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword, before), root)
     except NothingSelectedError:
         if settled.problems:
             raise ConfigurationError(settled.problems) from None
