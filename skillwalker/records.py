@@ -22,7 +22,7 @@ from skillwalker.results import (
     TrialResult,
     with_blind,
 )
-from skillwalker.spend_records import read_spend, spend_object
+from skillwalker.spend_records import judge_object, read_spend, spend_object
 from skillwalker.statistics import statistics_object, statistics_of
 from skillwalker.store import RunDirectory
 from skillwalker.stored import NONE, get
@@ -125,6 +125,7 @@ def trial_object(trial: TrialResult) -> dict[str, Any]:
             }
             for use in trial.agents
         ],
+        "judge": judge_object(trial.spent, trial.judge_cost_usd),
         "spent": [spend_object(one) for one in trial.spent],
         "notes": list(trial.notes),
     }

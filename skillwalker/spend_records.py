@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from skillwalker.gateway.spending import Spend
 from skillwalker.stored import NONE, get
 from skillwalker.tokens import Tokens
+
+JUDGE = "judge"
+"""The conversation of judges."""
 
 _COUNTS = (
     "input_tokens",
@@ -29,6 +33,23 @@ def spend_object(spend: Spend) -> dict[str, Any]:
         "usage": {name: getattr(spend.tokens, name) for name in _COUNTS},
         "extras": sorted(spend.tokens.extras),
         "cost_usd": spend.cost_usd,
+    }
+
+
+def judge_object(spent: Iterable[Spend], cost_usd: float | None) -> dict[str, Any] | None:
+    """What a trial's judges answered, all together; None where no answer of a judge is known.
+
+    Args:
+        spent: The trial's own answers too, which do not count here.
+    """
+    own = [one for one in spent if one.conversation == JUDGE]
+    if not own:
+        return None
+    tokens = sum((one.tokens for one in own), Tokens())
+    return {
+        "calls": sum(one.answers for one in own),
+        **{name: getattr(tokens, name) for name in _COUNTS[:4]},
+        "cost_usd": cost_usd,
     }
 
 

@@ -17,6 +17,7 @@ from skillwalker.records import (
     problems_object,
     run_object,
     trial_file,
+    trial_object,
     verdict_object,
 )
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
@@ -117,6 +118,27 @@ def test_the_object_has_the_documented_shape():
     assert first["reason"] is None
     assert second["reason"] == "timeout"
     assert json.loads(json.dumps(found)) == found
+
+
+def test_what_judges_took_stands_apart_from_the_trial():
+    trial = a_run().tests[0].trials[0]
+    of_judges = [
+        Spend("judge", "claude-opus-5-5", "claude-opus-5-5", 2, 0, Tokens(100, 20, 7, 3), 0.5),
+        Spend("judge", "claude-opus-5-5", "claude-opus-5-5-a", 1, 0, Tokens(10, None, 0, 0), 0.25),
+    ]
+    judged = trial_object(evolve(trial, spent=(*trial.spent, *of_judges), judge_cost_usd=0.75))
+
+    assert judged["judge"] == {
+        "calls": 3,
+        "input_tokens": 110,
+        "output_tokens": None,  # one did not tell
+        "cache_read_input_tokens": 7,
+        "cache_creation_input_tokens": 3,
+        "cost_usd": 0.75,
+    }
+    assert judged["cost_usd"] == 0.25
+    assert judged["usage"] == trial_object(trial)["usage"]
+    assert trial_object(trial)["judge"] is None
 
 
 def test_what_was_not_observed_is_null_and_never_0():
