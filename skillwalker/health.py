@@ -183,7 +183,9 @@ def _error_result(result: ResultEvent, served: Served) -> Health:
     status = result.api_error_status
     words = result.text or "; ".join(result.errors or ()) or result.subtype or "no message"
     if status is not None:
-        return _api_error(status, "", words)
+        # Claude Code adds advice of its own to what the gateway said, and leaves out the cause of a 404.
+        said = served.errors[-1] if served.errors else None
+        return _api_error(*said) if said and said[0] == status else _api_error(status, "", words)
     if result.terminal_reason == "api_error":
         return _api_error(*served.errors[-1]) if served.errors else Health(Reason.API_ERROR, words)
     return Health(Reason.CLAUDE_ERROR, f"Claude Code's result is an error ({result.subtype}): {words}")
@@ -191,7 +193,8 @@ def _error_result(result: ResultEvent, served: Served) -> Health:
 
 def _api_error(status: int, kind: str, message: str) -> Health:
     reason = Reason.RATE_LIMITED if status == 429 else Reason.API_ERROR
-    return Health(reason, " ".join(part for part in (f"HTTP {status}", kind, message) if part))
+    code = f"HTTP {status}" if status >= 400 else ""  # else an answer that began well
+    return Health(reason, ": ".join(filter(None, (" ".join(filter(None, (code, kind))), message))))
 
 
 def _not_loaded(init: Init | None, plugin_paths: Sequence[str], servers_matter: bool) -> str:

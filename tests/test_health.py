@@ -122,6 +122,19 @@ def test_success_around_an_error_is_an_error(tmp_path):
     assert health(tmp_path, events).reason is Reason.API_ERROR
 
 
+def test_an_error_of_the_api_is_told_in_the_words_of_who_answered(tmp_path):
+    def told(*errors: tuple[int, str, str]) -> str:
+        words = "There's an issue with the selected model (m)"
+        result = {"type": "result", "subtype": "success", "is_error": True, "result": words}
+        events = TranscriptBuilder().init(plugins={"acme": PATH}).event({**result, "api_error_status": 404})
+        return health(tmp_path, events, served=Served(answers=0, errors=errors)).message
+
+    missing = "host answered with 404: nginx"
+    assert told((404, "not_found_error", missing)) == f"HTTP 404 not_found_error: {missing}"
+    other = "HTTP 404: There's an issue with the selected model (m)"
+    assert told() == told((529, "overloaded_error", "of a side request")) == other
+
+
 @pytest.mark.parametrize("subtype", ["error_max_turns", "error_during_execution", "error_of_the_future"])
 def test_a_result_that_is_not_success_is_an_error_of_claude_code(tmp_path, subtype):
     events = TranscriptBuilder().init(plugins={"acme": PATH})
