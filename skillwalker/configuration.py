@@ -76,6 +76,8 @@ class RunTable:
     failed: bool | None = None
     isolated: bool | None = None
     trials: int | None = field(default=None, validator=_at_least(1, MAX_TRIALS))
+    stop_early: bool | None = None
+    control: bool | None = None
     jobs: int | None = field(default=None, validator=_at_least(1, MAX_JOBS))
     model: str | None = field(default=None, validator=_model)
     judge_model: str | None = field(default=None, validator=_model)

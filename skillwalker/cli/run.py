@@ -30,6 +30,20 @@ def run(
     trials: Annotated[
         int | None, typer.Option(metavar="N", help='Trials of every test; beats "trials" in tests.json.')
     ] = None,
+    stop_early: Annotated[
+        bool | None,
+        typer.Option(
+            "--stop-early/--no-stop-early",
+            help="Start no trial of a test whose outcome it cannot change.",
+        ),
+    ] = None,
+    control: Annotated[
+        bool | None,
+        typer.Option(
+            "--control/--no-control",
+            help="Add prompts that must and must not call each skill or agent: can it be measured?",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("-j", "--jobs", metavar="N", help="Trials at a time [default: what fits].")
     ] = None,
@@ -126,6 +140,8 @@ def run(
         "failed": failed,
         "isolated": isolated,
         "trials": trials,
+        "stop_early": stop_early,
+        "control": control,
         "jobs": jobs,
         "model": model,
         "judge_model": judge_model,
