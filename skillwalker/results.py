@@ -135,6 +135,11 @@ class TestResult:
         return self.planned - self.measured - self.not_needed
 
     @property
+    def left(self) -> int:
+        """Planned trials that would have to run for the whole test to be measured."""
+        return self.planned - self.not_needed - self._count(Outcome.PASSED, Outcome.FAILED)
+
+    @property
     def flaky(self) -> bool:
         """Whether measured trials disagree."""
         return 0 < self.passed < self.measured

@@ -44,11 +44,7 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     finished = frozenset(
         trial.id for test in run.all_tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
     )
-    left = {
-        (test.eval, test.name, test.arm)
-        for test in run.all_tests
-        if len(_measured(test.trials)) + test.not_needed < test.planned
-    }
+    left = {(test.eval, test.name, test.arm) for test in run.all_tests if test.left}
     if not left:
         but = " that was needed" if run.not_needed else ""
         raise ConfigurationError([f"run {run.run_id} has no trial left: every one{but} was measured"])
@@ -122,7 +118,3 @@ def _files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The files that verdicts depend on and that are not what they were."""
     before, after = as_dict(was["files"]), now["files"]
     return [path for path in dict.fromkeys([*before, *after]) if before.get(path) != after.get(path)]
-
-
-def _measured(trials: Iterable[Any]) -> list[Any]:
-    return [trial for trial in trials if trial.outcome is not Outcome.UNMEASURED]

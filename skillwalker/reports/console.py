@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome
+from skillwalker.reports.figures import activation_tables, passed_of, saved
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
 
@@ -72,10 +73,14 @@ def _lines(
             yield from test_lines(run, test, paint, moments)
         if tests and outcome is not Outcome.PASSED:
             yield ""
+    yield from _controls(run, paint, moments)
+    for table in activation_tables(run):
+        yield from (paint(line, "yellow") if line.startswith("  !") else line for line in table)
+        yield ""
     yield _summary(run, paint)
     if ending := how_it_ended(run):
         yield paint(ending, "yellow")
-        if go_on and any(test.measured < test.planned for test in run.tests):
+        if go_on and any(test.left for test in run.all_tests):
             yield f"go on: {go_on}"
     if more:
         yield paint(more, "dim")
@@ -109,7 +114,24 @@ def _summary(run: RunResult, paint: Paint) -> str:
     cost = "" if run.cost_usd is None else f", {run.cost_usd:.4f} USD"
     missing = sum(never_ran(run, test) for test in run.tests)
     not_run = f" ({missing} not run)" if missing else ""
-    return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}"
+    spared = f"; {told}" if (told := saved(run)) else ""
+    return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}{spared}"
+
+
+def _controls(run: RunResult, paint: Paint, moments: Moments | None) -> Iterator[str]:
+    """How the controls ended, those first that did not pass; they are no tests and not counted as such."""
+    if not run.controls:
+        return
+    outcomes = [control.test.outcome for control in run.controls]
+    told = ", ".join(
+        paint(f"{outcomes.count(one)} {one}", _COLOURS[one]) for one in reversed(_ORDER) if one in outcomes
+    )
+    yield f"{count(len(run.controls), 'control')}: {told}"
+    for outcome in _ORDER[:2]:
+        for control in run.controls:
+            if control.test.outcome is outcome:
+                yield from test_lines(run, control.test, paint, moments)
+    yield ""
 
 
 def test_lines(
@@ -126,6 +148,10 @@ def test_lines(
         for trial in test.trials:
             yield from _aside(trial, paint, numbered=numbered)
         return
+    if test.blind:
+        yield f"{_MARGIN}{paint(safe(test.blind), 'yellow')}"
+        yield f"{_MARGIN}{paint('-> what its trials saw counts for nothing; see the control first', 'dim')}"
+        return
     if not test.trials and run.interrupted is not True:
         yield f"{_MARGIN}no trial ran to its end"
     for trial in test.trials:
@@ -133,7 +159,7 @@ def test_lines(
         margin = _MARGIN + ("  " if numbered else "")
         for moment in moments.of(test, trial) if moments else ():
             yield f"{margin}{paint(f'{moment.label}: {moment.text}', 'dim')}"
-    if test.trials and run.interrupted and (rest := test.planned - len(test.trials)):
+    if test.trials and run.interrupted and (rest := test.planned - len(test.trials) - test.not_needed):
         yield f"{_MARGIN}{count(rest, 'trial')} not run"
     if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False:
         yield f"{_MARGIN}{paint(_NO_SCRIPT, 'dim')}"
@@ -153,11 +179,7 @@ def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]
 
 
 def _trials(test: TestResult) -> str:
-    if test.planned == 1:
-        return ""
-    unmeasured = test.planned - test.measured
-    missing = f", {unmeasured} unmeasured" if unmeasured else ""
-    return f"; {test.passed} of {test.measured} measured passed{missing}, {test.need} needed"
+    return f"; {passed_of(test)}" if test.planned > 1 else ""
 
 
 def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool, rehearsed: bool) -> Iterator[str]:

@@ -12,6 +12,8 @@ from attrs import frozen
 
 from skillwalker.events import as_dict, as_str
 from skillwalker.outcomes import Outcome
+from skillwalker.reports.figures import passed_of as passed_of
+from skillwalker.reports.figures import test_figures
 from skillwalker.reports.source import Source, started
 from skillwalker.results import TestResult, TrialResult
 from skillwalker.text import count
@@ -56,7 +58,7 @@ ANSWERS = {
 
 def test_facts(test: TestResult) -> list[Fact]:
     """What holds for all trials of a test together, beside `passed_of`."""
-    return _told({"type": test.type, "model": test.model})
+    return _told({"type": test.type, "model": test.model, **test_figures(test)})
 
 
 test_facts.__test__ = False  # type: ignore[attr-defined]
@@ -80,13 +82,6 @@ def trial_facts(trial: TrialResult) -> list[Fact]:
             ),
         }
     )
-
-
-def passed_of(test: TestResult) -> str:
-    """Such as `2 of 3 measured passed, 1 unmeasured, 3 needed`."""
-    unmeasured = test.planned - test.measured
-    missing = f", {unmeasured} unmeasured" if unmeasured else ""
-    return f"{test.passed} of {test.measured} measured passed{missing}, {test.need} needed"
 
 
 def totals(source: Source) -> dict[Outcome, int]:

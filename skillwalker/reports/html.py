@@ -120,7 +120,7 @@ class TestPage:
     @property
     def missing(self) -> str | None:
         """What is to be said of trials that left no result."""
-        if rest := self.test.planned - len(self.test.trials):
+        if rest := self.test.planned - len(self.test.trials) - self.test.not_needed:
             return f"{count(rest, 'trial')} not run, or without a result"
         return None
 

@@ -27,7 +27,8 @@ def selected(
     """The run with these tests of it, all where nothing is selected.
 
     Args:
-        select: Names of evals and `eval::test`, exact before globs, or paths to or inside an eval.
+        select: Names of evals and `eval::test`, exact before globs, or paths to or inside an eval; where
+            that fits no test, `eval::control`.
         failed: Only what did not pass in this run.
         cwd: What paths are relative to.
 
@@ -49,21 +50,27 @@ def selected(
         tests = tuple(test for test in tests if test.outcome is not Outcome.PASSED)
         if not tests:
             raise NothingSelectedError(f"nothing failed in run {run.run_id}: --failed has nothing to show")
-    return evolve(run, tests=tests)
+    about = (one for one in run.controls if one.test not in tests and any(map(one.is_of, tests)))
+    return evolve(run, tests=tests, controls=tuple(about))
 
 
 def _named(run: RunResult, select: Sequence[str], cwd: Path | None) -> tuple[TestResult, ...]:
-    wanted: set[tuple[str, str]] = set()
+    wanted: set[tuple[str, str, str]] = set()
     missed = []
     for word in select:
-        if not (matched := _matching(run.tests, word, cwd)):
+        if not (matched := _matching(run.tests, word, cwd) or _controls(run, word)):
             names = [_full(test) for test in run.tests]
             close = near(word, [*names, *{test.eval for test in run.tests}]) or tuple(names[:5])
             missed.append(f"{safe(word)} matches no test of run {run.run_id}; near: {listed(close)}")
-        wanted.update((test.eval, test.name) for test in matched)
+        wanted.update((test.eval, test.name, test.arm) for test in matched)
     if missed:
         raise NothingSelectedError("\n".join(missed))
-    return tuple(test for test in run.tests if (test.eval, test.name) in wanted)
+    return tuple(test for test in run.all_tests if (test.eval, test.name, test.arm) in wanted)
+
+
+def _controls(run: RunResult, word: str) -> list[TestResult]:
+    """Controls are no tests, and meant only where a SELECT fits no test."""
+    return [one.test for one in run.controls if fnmatchcase(_full(one.test), word)]
 
 
 def _matching(tests: Sequence[TestResult], word: str, cwd: Path | None) -> list[TestResult]:
