@@ -28,6 +28,7 @@ from skillwalker.reports.formats import ReportSpec, parse_reports, write_reports
 from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.reports.moments import Moments
 from skillwalker.request import Prepared, RunRequest
+from skillwalker.results import RunResult
 from skillwalker.resume import prepare_resumed
 from skillwalker.sandbox.passing import passed_environment, passing_notices, secrets_of
 from skillwalker.session import asked_by, prepare, require_startable
@@ -62,22 +63,9 @@ def carry_out(
     if dry_run:
         typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
         return 0
-    prepared = _permitted(prepared)
-    request = prepared.request
-    require_startable(prepared, os.environ)
-    passed = passed_environment(request.sandbox_env, os.environ)
-    answering = answering_notices(request, asked_by(prepared), os.environ)
-    prepared = evolve(prepared, notices=(*prepared.notices, *passing_notices(passed), *answering))
-    note = banner(model_source(request))
-    if note:
-        _tell(note, err=True)
-    for notice in prepared.notices:
-        _tell(f"note: {safe(notice)}", err=True)
-    credentials = find_credentials(os.environ, subscription=request.subscription).secrets
-    redactor = Redactor((*secrets_in(os.environ), *credentials, *secrets_of(passed)))
-    # What an expectation of another package prints must not end up in the result.
-    with _progress(prepared.trials) as progress, contextlib.redirect_stdout(sys.stderr):
-        result = run_session(prepared, progress, progress.say, redactor, os.environ)
+    prepared = permitted(prepared)
+    result = perform(prepared, progress_for(prepared.trials))
+    note = banner(result.model_source)
     together = output is Format.CONSOLE and sys.stdout.isatty() and sys.stderr.isatty()
     if note and not together:  # else this would be the middle of what one terminal shows
         _tell(note, err=True)
@@ -93,6 +81,25 @@ def carry_out(
     for failure in write_reports(directory, specs, root=request.root, surroundings=surroundings()):
         _tell(failure, err=True)
     return result.exit_code
+
+
+def perform(prepared: Prepared, progress: LiveProgress | PlainProgress) -> RunResult:
+    """Runs what was prepared; what is to be known before the start, and while it goes on, goes to stderr."""
+    request = prepared.request
+    require_startable(prepared, os.environ)
+    passed = passed_environment(request.sandbox_env, os.environ)
+    answering = answering_notices(request, asked_by(prepared), os.environ)
+    prepared = evolve(prepared, notices=(*prepared.notices, *passing_notices(passed), *answering))
+    note = banner(model_source(request))
+    if note:
+        _tell(note, err=True)
+    for notice in prepared.notices:
+        _tell(f"note: {safe(notice)}", err=True)
+    credentials = find_credentials(os.environ, subscription=request.subscription).secrets
+    redactor = Redactor((*secrets_in(os.environ), *credentials, *secrets_of(passed)))
+    # What an expectation of another package prints must not end up in the result.
+    with progress as shown, contextlib.redirect_stdout(sys.stderr):
+        return run_session(prepared, shown, shown.say, redactor, os.environ)
 
 
 def _prepare(
@@ -133,7 +140,7 @@ def _tell(text: str, *, err: bool = False) -> None:
         typer.echo(text, err=err)
 
 
-def _permitted(prepared: Prepared) -> Prepared:
+def permitted(prepared: Prepared) -> Prepared:
     """With the user's answer, where one is needed and somebody is there to give it.
 
     Raises:
@@ -160,7 +167,7 @@ def paint(terminal: bool) -> Paint:
     return coloured
 
 
-def _progress(total: int) -> LiveProgress | PlainProgress:
+def progress_for(total: int) -> LiveProgress | PlainProgress:
     still = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
     if sys.stderr.isatty() and not still:
         return LiveProgress(sys.stderr, total)
