@@ -34,6 +34,10 @@ Hooks are optional too:
 
     def requires(self, eval: Eval, test: Test) -> Iterable[str]:
         Says what is missing before the run (a rubric file, a field of the test), a sentence for each.
+
+    def files(self, eval: Eval) -> Iterable[str]:
+        Names the files of the eval that a verdict depends on, such as a rubric, relative to its directory. A
+        run remembers their hashes, so that `--resume` and `rejudge` can tell what has changed.
 """
 
 from __future__ import annotations
