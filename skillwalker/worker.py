@@ -43,6 +43,8 @@ from skillwalker.workspace import Workspace
 
 LINGERED = f"it did not end within {LINGER_SECONDS:g} s of its result and was killed; the result counts"
 
+OUT_OF_PROCESSES = "it ran into its limit of {} processes and threads: something could not be started"
+
 STDERR_KEPT = 1 << 20
 """Bytes of stderr kept per trial; more is a program that repeats itself."""
 
@@ -265,6 +267,10 @@ def _watched(
         watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
     finally:
         process.close(keep=settings.keep)
+    if watched.lingered:
+        notes = (*notes, LINGERED)
+    if ended and ended.out_of_processes:
+        notes = (*notes, OUT_OF_PROCESSES.format(settings.limits.pids))
     return _Observed(
         ended=ended,
         stopped=watched.stopped,
@@ -272,7 +278,7 @@ def _watched(
         stderr_tail=recorder.stderr_tail,
         workspace=workspace,
         lingered=watched.lingered,
-        notes=(*notes, LINGERED) if watched.lingered else notes,
+        notes=notes,
     )
 
 

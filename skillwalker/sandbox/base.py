@@ -78,10 +78,13 @@ class Exit:
         code: The exit code; None where it could not be read.
         out_of_memory: Whether the memory limit killed the process or one of its children; None where the
             sandbox cannot tell.
+        out_of_processes: Whether the limit of processes was seen to keep one from starting; None where the
+            sandbox has no such limit.
     """
 
     code: int | None
     out_of_memory: bool | None = None
+    out_of_processes: bool | None = None
 
     @property
     def killed(self) -> bool:

@@ -219,7 +219,8 @@ class DockerProcess:
                     raise
                 raise SandboxError(f"{trouble}, but its container still runs") from error
             state = self._state()
-        return Exit(state.get("ExitCode"), bool(state.get("OOMKilled")))
+        full = self._relay is not None and self._relay.processes_full
+        return Exit(state.get("ExitCode"), bool(state.get("OOMKilled")), full)
 
     def _state(self) -> dict[str, Any]:
         state: dict[str, Any] = self._api.inspect_container(self._container)["State"]

@@ -33,7 +33,11 @@ def command(*ports: int) -> tuple[str, ...]:
 
 
 class RelayLink:
-    """Serves one relay with two threads: one reads the stream, one moves bytes to where they go, and back."""
+    """Serves one relay with two threads: one reads the stream, one moves bytes to where they go, and back.
+
+    Attributes:
+        processes_full: Whether the container's limit of processes kept one from starting, as far as was seen.
+    """
 
     def __init__(
         self, stream: EngineStream, ways: Sequence[Connector], on_end: Callable[[str], None]
@@ -51,6 +55,7 @@ class RelayLink:
         self._wake.setblocking(False)
         self._bell.setblocking(False)
         self._ready = False
+        self.processes_full = False
         self._threads = [
             threading.Thread(target=self._read, name="relay-reader", daemon=True),
             threading.Thread(target=self._move, name="relay-mover", daemon=True),
@@ -98,6 +103,8 @@ class RelayLink:
                     if frame[1] == program.HELLO:
                         self._ready = True
                         self._greeted.set()
+                    elif frame[1] == program.FULL:
+                        self.processes_full = True
                     else:
                         self._frames.append(frame)
                 self._ring()

@@ -211,7 +211,10 @@ for pid in pids: os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
 END
         curl -s $ANTHROPIC_BASE_URL
     """
-    assert lab.run(script, limits=Limits(memory_mib=512, pids=64)).text == "True 11\nhello 0"
+    result = lab.run(script, limits=Limits(memory_mib=512, pids=64))
+    assert result.text == "True 11\nhello 0"
+    assert result.exit.out_of_processes
+    assert lab.run("echo few", limits=Limits(memory_mib=512, pids=64)).exit.out_of_processes is False
 
 
 STOPS_OTHERS = """

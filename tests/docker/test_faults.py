@@ -17,6 +17,7 @@ from skillwalker.request import RunRequest
 from skillwalker.results import TrialResult
 from skillwalker.sandbox.base import Limits
 from skillwalker.session import prepare
+from skillwalker.worker import OUT_OF_PROCESSES
 
 NOT_CALLED = {"skill-call": {"skill": "acme:tidy", "expected": False}}
 SAYS_DONE = {"result-contains": "done"}
@@ -78,6 +79,8 @@ def test_what_a_trial_may_use_has_limits_and_each_is_told(root, sandbox_image):
     for name, one in found.items():
         if name != "processes":
             assert {each.verdict.outcome for each in one.judged} == {Outcome.UNMEASURED}, name
+    full = OUT_OF_PROCESSES.format(64)
+    assert [name for name, one in found.items() if full in one.notes] == ["processes"]
 
 
 def test_what_of_a_plugin_does_not_start_is_told_by_claude_codes_own_words(root, sandbox_image):
