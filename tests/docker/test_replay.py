@@ -331,15 +331,10 @@ def test_a_trial_without_a_cassette_is_unmeasured_and_one_of_nothing_does_not_st
 
 
 def test_the_example_passes_from_its_cassettes(tmp_path: Path, sandbox_image: str) -> None:
-    root = shutil.copytree(packaged("examples/csv-toolbox"), tmp_path / "example")
+    source, without = packaged("examples/csv-toolbox"), shutil.ignore_patterns(".skillwalker")
+    root = shutil.copytree(source, tmp_path / "example", ignore=without)
 
     run = replay(root, root / "cassettes", sandbox_image)
 
-    assert run.data["totals"] | {"duration_ms": None} == {
-        "tests": 13,
-        "passed": 13,
-        "failed": 0,
-        "unmeasured": 0,
-        "cost_usd": None,
-        "duration_ms": None,
-    }
+    totals = {key: run.data["totals"][key] for key in ("tests", "passed", "cost_usd")}
+    assert totals == {"tests": 13, "passed": 13, "cost_usd": None}
