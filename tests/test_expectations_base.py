@@ -129,6 +129,7 @@ def test_what_an_unhealthy_trial_cannot_tell_is_unmeasured_with_its_reason(timed
         (raises(ZeroDivisionError("by zero")), "ZeroDivisionError: by zero"),
         (raises(SystemExit(1)), "SystemExit: 1"),
         (raises(AssertionError()), "AssertionError"),
+        (raises(pytest.fail.Exception("not an Exception")), "Failed: not an Exception"),
         (lambda _: None, "returned NoneType instead of a Verdict"),
         (lambda _: True, "returned bool instead of a Verdict"),
         (lambda _: Verdict(True, "x"), "no Outcome"),  # type: ignore[arg-type]
@@ -136,6 +137,7 @@ def test_what_an_unhealthy_trial_cannot_tell_is_unmeasured_with_its_reason(timed
         (lambda _: Verdict(Outcome.PASSED, None), "no text"),  # type: ignore[arg-type]
         (lambda _: Verdict(Outcome.PASSED, "x", ("y",)), "no Detail"),  # type: ignore[arg-type]
         (lambda _: Verdict(Outcome.PASSED, "x", None), "TypeError"),  # type: ignore[arg-type]
+        (lambda _: Verdict(Outcome.PASSED, "x", reason="since"), "no Reason"),  # type: ignore[arg-type]
         (lambda trial: trial.does_not_exist, "AttributeError"),
     ],
 )

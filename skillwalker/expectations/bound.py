@@ -70,7 +70,9 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
     except SandboxError as error:
         return _unmeasured(str(error), Reason.SANDBOX_ERROR)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever another package raises)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 (whatever another package raises, as `pytest.fail` does)
         return _unmeasured(f"the expectation {who} broke: {in_words(error)}", Reason.EXPECTATION_ERROR)
 
 
@@ -119,6 +121,8 @@ def _checked(expectation: Expectation, trial: Trial) -> Verdict:
         raise TypeError("`check` returned a verdict with details that are no Detail")
     if not all(isinstance(part.outcome, Outcome) and isinstance(part.message, str) for part in parts):
         raise TypeError("`check` returned an outcome that is no Outcome or a message that is no text")
+    if not isinstance(verdict.reason, Reason | None):
+        raise TypeError("`check` returned a reason that is no Reason")
     return verdict
 
 
