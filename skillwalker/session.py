@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from skillwalker.checks import check
 from skillwalker.controls import with_controls
 from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
-from skillwalker.history import spent_in
+from skillwalker.history import REAL, spent_in
 from skillwalker.jobs import Listener, Settings, TrialJob
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import is_model
@@ -118,7 +118,7 @@ def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> Non
         except ConfigurationError as error:
             problems += error.problems
     unanswered = list(answering_problems(request, asked_by(prepared), environment))
-    problems += unanswered
+    problems += [*unanswered, *_cap_problems(prepared)]
     no_model = model_source(request) == "api" and not find_credentials(environment).used
     if unanswered and no_model and not request.isolated:
         problems.insert(0, Problem(_WHAT_TO_TYPE))
@@ -179,7 +179,8 @@ def run(
         )
         if resumed:
             directory = resumed.directory
-            directory.update({"owner": str(Owner.current()), "interrupted": None})
+            credential = _credentials_of_both(directory, answers, progress)
+            directory.update({"owner": str(Owner.current()), "interrupted": None, "credential": credential})
         else:
             manifest = _manifest(prepared, run_id, sandbox, version, jobs, answers)
             directory = Store(request.root).create(run_id, manifest)
@@ -279,6 +280,31 @@ def _network(request: RunRequest, environment: Mapping[str, str]) -> Network | N
     from skillwalker.sandbox.network import Network
 
     return Network(AllowList.of(request.network_allow), WayOut.of(environment))
+
+
+def _cap_problems(prepared: Prepared) -> Iterator[Problem]:
+    """Why nothing can be spent of a run that is gone on with: its cap was reached before."""
+    request, resumed = prepared.request, prepared.resumed
+    if resumed is None or request.max_cost_usd is None or model_source(request) not in REAL:
+        return
+    usd, _ = spent_in(resumed.directory)
+    if usd >= request.max_cost_usd:
+        yield Problem(
+            f"--max-cost ${request.max_cost_usd:g} is reached already, the run has spent ${usd:.4f}: "
+            "go on with a higher one"
+        )
+
+
+def _credentials_of_both(
+    directory: RunDirectory, answers: Answering, progress: Callable[[str], None]
+) -> str | None:
+    """The kinds of credential that a run which is gone on with has used, this time's last."""
+    before = directory.manifest().get("credential")
+    now = answers.credential.kind if answers.credential else None
+    if before is None or now is None or now in before.split(", "):
+        return before or now
+    progress(f"note: the run began with another kind of credential ({before}); it goes on with {now}")
+    return f"{before}, {now}"
 
 
 def _spent(resumed: Resumed | None, progress: Callable[[str], None]) -> float:

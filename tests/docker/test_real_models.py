@@ -126,6 +126,31 @@ def test_at_the_cap_no_new_turn_starts_and_the_trial_says_so(root, run, model):
     assert {one["outcome"] for one in trials["leaves alone"]["expectations"]} == {"unmeasured"}
 
 
+def test_a_recorded_run_that_its_cap_cut_goes_on_with_a_higher_one(
+    root, run, run_cli, sandbox_image, model, monkeypatch
+):
+    cut, _ = run("--record", str(root / "cassettes"), "--max-cost", "0.005", "--jobs", "1", code=6)
+    asked = len(model.asked)
+    again = ("--root", root, "run", "--resume", cut["run_id"], "--format", "json")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "of-the-tests-only-too")
+
+    refused = run_cli(*again)
+    assert (refused.code, len(model.asked)) == (4, asked)
+    assert "--max-cost $0.005 is reached already" in refused.out
+    called = run_cli(*again, "--max-cost", "1")
+
+    assert called.code == 0, called.out + called.err
+    found = json.loads(called.out)
+    assert (found["run_id"], found["outcome"], found["model_source"]) == (cut["run_id"], "passed", "record")
+    assert "began with another kind of credential (api-key); it goes on with auth-token" in called.err
+    manifest = json.loads((root / ".skillwalker" / "runs" / cut["run_id"] / "run.json").read_text())
+    assert manifest["credential"] == "api-key, auth-token"
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN")
+    replayed, _ = run("--replay", str(root / "cassettes"))
+    assert [verdicts(test) for test in replayed["tests"]] == [verdicts(test) for test in found["tests"]]
+
+
 def test_a_dry_run_tells_what_such_trials_cost_before(root, run, run_cli, model):
     unknown = run_cli("--root", root, "run", "--isolated", "--dry-run")
     assert "cost unknown: no earlier trial" in unknown.out
