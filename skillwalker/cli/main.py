@@ -27,6 +27,7 @@ from skillwalker.cli import (
     run,
     schema,
     show,
+    try_,
     validate,
 )
 from skillwalker.cli.options import Format, Globals
@@ -87,6 +88,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report.report,
     "compare": compare.compare,
     "rejudge": rejudge.rejudge,
+    "try": try_.try_,
     "schema": schema.schema,
     "doctor": doctor.doctor,
     "prune": prune.prune,

@@ -68,6 +68,12 @@ def ends_well(prompt):
     write(b"".join(everything(prompt)))
 
 
+def repeats_what_the_gateway_says(prompt):
+    event = answer(prompt)
+    content = json.loads(event)["message"]["content"]
+    write(init() + event + result("".join(block.get("text", "") for block in content)))
+
+
 def exits_1_in_silence(prompt):
     sys.exit(1)
 

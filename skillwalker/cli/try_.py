@@ -1,0 +1,160 @@
+"""`skillwalker try`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillwalker.cli.options import Format, Output, globals_of
+
+UNMEASURED = 6
+
+
+def try_(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PLUGIN_DIR... PROMPT",
+            help="Plugin directories, then the prompt (- reads it from standard input).",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="EVAL", help="Make a test of it, in evals/EVAL/.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="opus, sonnet, haiku or claude-... [default: sonnet].")
+    ] = None,
+    isolated: Annotated[
+        bool | None,
+        typer.Option(
+            "--isolated/--no-isolated", help="In a fresh Docker container [default], or on this machine."
+        ),
+    ] = None,
+    rehearse: Annotated[
+        bool | None,
+        typer.Option("--rehearse/--no-rehearse", help="A simple rule answers, not a model."),
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Keep what the model answers in DIR, for --replay.")
+    ] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Answers come from what was recorded in DIR.")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Limit [default: 600].")] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="No new turn of the model once it has cost that.")
+    ] = None,
+    background: Annotated[
+        bool | None,
+        typer.Option("--background/--no-background", help="Let agents and commands run in the background."),
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
+    ] = None,
+    claude: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Claude Code for --no-isolated [default: on PATH].")
+    ] = None,
+    yes: Annotated[
+        bool | None,
+        typer.Option("--yes/--no-yes", help="Agree that it runs with permissions skipped on this machine."),
+    ] = None,
+    output: Output = Format.CONSOLE,
+) -> None:
+    """Give one prompt to Claude Code with these plugins: what it is told of, what it calls, its answer.
+
+    Nothing is kept but what --save writes. Options that are not given come from environment and
+    configuration, as for run.
+    """
+    import json
+    import os
+    import sys
+    import tempfile
+
+    from attrs import evolve
+
+    from skillwalker.cli.attempt import attempt_lines, attempt_object, prepare_attempt, read_attempt
+    from skillwalker.cli.quiet import quiet_progress
+    from skillwalker.cli.running import paint, perform, permitted
+    from skillwalker.configuration import Configuration, read_configuration
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.reports.console import banner
+    from skillwalker.sources import settle
+    from skillwalker.text import safe
+
+    given = {
+        "model": model,
+        "isolated": isolated,
+        "rehearse": rehearse,
+        "record": record,
+        "replay": replay,
+        "timeout": timeout,
+        "max_cost": max_cost,
+        "background": background,
+        "image": image,
+        "claude": claude,
+        "yes": yes,
+    }
+    if not words or len(words) < 2:
+        raise ConfigurationError(
+            ["try needs a plugin's directory and a prompt: skillwalker try PLUGIN_DIR 'PROMPT'"]
+        )
+    *named, prompt = words
+    directories = [Path(name) for name in named]
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    elif Path(prompt).is_dir() and "/" in prompt:
+        raise ConfigurationError([f"the last argument is the prompt, and {prompt} is a directory"])
+    project = globals_of(context).found
+    settled = settle(given, os.environ, read_configuration(project) if project else Configuration())
+    if settled.problems:
+        raise ConfigurationError(settled.problems)
+    # What selects and repeats tests is for runs; and here a container is the default.
+    values = {"isolated": True, **settled.values}
+    for name in ("keyword", "failed", "trials", "jobs", "allow_unmeasured"):
+        values.pop(name, None)
+    home = project or Path.cwd()
+    request = evolve(settled, values=values).request(home, Path.cwd())
+    target = None
+    if save is not None:
+        from skillwalker.cli.saving import find_target
+
+        target = find_target(save, directories, home)
+    with tempfile.TemporaryDirectory(prefix="skillwalker-try-") as temporary:
+        place = Path(temporary)
+        prepared = permitted(prepare_attempt(directories, prompt, evolve(request, root=place), project))
+        result = perform(prepared, quiet_progress())
+        attempt = read_attempt(prepared, result)
+        if attempt is None:
+            raise typer.Exit(result.exit_code)
+        saved = None
+        if target and attempt.measured:
+            from skillwalker.cli.saving import save_test
+
+            saved = save_test(target, attempt, prompt)
+        told = {"saved": {"eval": target.directory.name, "test": saved[0]} if target and saved else None}
+        if output is Format.JSON:
+            typer.echo(json.dumps({**attempt_object(attempt), **told}))
+        else:
+            colours = paint(sys.stdout.isatty())
+            lines = list(attempt_lines(attempt, colours))
+            if globals_of(context).verbose:
+                from skillwalker.reports.details import event_lines
+                from skillwalker.transcript import Transcript
+
+                events = Transcript(attempt.transcript).events()
+                lines += ["transcript", *(line for event in events for line in event_lines(event))]
+            if target and saved:
+                expected = ", ".join(json.dumps(one) for one in saved[1])
+                lines += [
+                    f"saved     {safe(target.directory.name)}::{safe(saved[0])}",
+                    f"          it expects what was seen: {safe(expected)}",
+                ]
+            elif target:
+                lines.append("saved     nothing: what a broken trial did not show cannot be expected")
+            note = [text] if (text := banner(result.model_source)) else []
+            typer.echo("\n".join((*note, *lines, *note)))
+    raise typer.Exit(result.exit_code if result.interrupted else 0 if attempt.measured else UNMEASURED)
