@@ -93,9 +93,9 @@ def _notes(
     if not called + missed + surplus + spared:
         yield "nothing was measured"
         return
-    if not called + surplus:
+    if missed and not called + surplus:
         yield "it was never called: a measurement that cannot see it looks the same; check with --control"
-    if not missed + spared:
+    if surplus and not missed + spared:
         yield "it was called in every trial, whatever the prompt"
     if not surplus + spared:
         yield "no trial that should not call it was measured: that it is left alone is not tested"

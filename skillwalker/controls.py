@@ -55,21 +55,18 @@ def with_controls(planned: Iterable[PlannedTest]) -> tuple[PlannedTest, ...]:
 
 
 def _pair(one: PlannedTest, target: Target, registry: Registry) -> Iterator[PlannedTest]:
-    named = _control(
-        one.checked, f"{target.id} named", _NAMED[target.kind].format(id=target.id), True, registry
-    )
-    unrelated = _control(one.checked, f"{target.id} unrelated", _far_from(one.checked), False, registry)
-    for checked in (named, unrelated):
+    prompts = {"named": _NAMED[target.kind].format(id=target.id), "unrelated": _far_from(one.checked)}
+    for what, prompt in prompts.items():
+        name = f"{CONTROL}: {target.id} {what}, {one.model}"
+        checked = _control(one.checked, name, prompt, what == "named", registry)
         # A skill that the model may not call cannot be called by its name either.
         if not any(bound.problems for bound in checked.expectations):
             yield evolve(one, checked=checked, trials=1, need=1, scaffold=None, arm=CONTROL)
 
 
-def _control(checked: CheckedTest, what: str, prompt: str, should: bool, registry: Registry) -> CheckedTest:
-    spec = ExpectationSpec(str(checked.test.type), should, f"{CONTROL}: {what}")
-    test = evolve(
-        checked.test, name=f"{CONTROL}: {what}", prompt=prompt, expect=(spec,), scaffold=None, pass_rate=None
-    )
+def _control(checked: CheckedTest, name: str, prompt: str, should: bool, registry: Registry) -> CheckedTest:
+    spec = ExpectationSpec(str(checked.test.type), should, name)
+    test = evolve(checked.test, name=name, prompt=prompt, expect=(spec,), scaffold=None, pass_rate=None)
     bound = registry.bind(spec, checked.eval, test)
     return evolve(checked, test=test, expectations=(bound,), script=None)
 

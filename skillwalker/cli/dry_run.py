@@ -15,6 +15,7 @@ from skillwalker.configuration import OPTIONS
 from skillwalker.errors import ConfigurationError
 from skillwalker.history import REAL, ExpectedCost, Wanted, expected_cost
 from skillwalker.request import Prepared
+from skillwalker.results import CONTROL
 from skillwalker.session import asked_by, require_startable
 from skillwalker.sources import FIELDS, NO_FIELDS, Origin, Settled
 from skillwalker.store import Store
@@ -38,7 +39,7 @@ def plan_as_text(prepared: Prepared, settled: Settled) -> str:
     own = f"on this machine, with {safe(request.claude or 'the claude on PATH')}"
     where = f"in containers, image {safe(request.image or 'our own')}" if request.isolated else own
     lines += [
-        f"{count(len(prepared.tests), 'test')}, {count(prepared.trials, 'trial')}; nothing was started",
+        f"{_tests(prepared)}, {count(prepared.trials, 'trial')}; nothing was started",
         *_cost_as_text(prepared),
         f"root {safe(str(request.root))}; timeout {request.timeout_seconds:g} s; "
         f"jobs {request.jobs or 'as many as fit'}; {where}; "
@@ -47,6 +48,12 @@ def plan_as_text(prepared: Prepared, settled: Settled) -> str:
     lines += _options_as_text(prepared, settled)
     lines += [f"this run would be refused: {safe(why)}" for why in _refusals(prepared)]
     return "\n".join(lines)
+
+
+def _tests(prepared: Prepared) -> str:
+    controls = sum(test.arm == CONTROL for test in prepared.tests)
+    told = f" and {count(controls, 'control')}" if controls else ""
+    return f"{count(len(prepared.tests) - controls, 'test')}{told}"
 
 
 def _refusals(prepared: Prepared) -> list[str]:
@@ -70,6 +77,7 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
             "model": test.model,
             "trials": test.trials,
             "need": test.need,
+            "arm": test.arm,
         }
         for test in prepared.tests
     ]
