@@ -10,13 +10,15 @@ from pathlib import Path
 
 from attrs import evolve
 
-from skillwalker.components import find_agents, find_skills
+from skillwalker.components import find_agents, find_skills, plain_id
+from skillwalker.frontmatter import read_frontmatter
 from skillwalker.manifest import (
     MANIFEST,
     Manifest,
     ManifestError,
     below,
     hooks_of,
+    manifest_of,
     mcp_servers_of,
     read_manifest,
 )
@@ -93,13 +95,28 @@ def _plugins_in(directory: Path, root: Path, written: str) -> Iterator[Plugin]:
         ManifestError: Claude Code would load none, or not all.
     """
     if (directory / MANIFEST).exists() or any((directory / name).exists() for name in _COMPONENTS):
-        yield _plugin(directory, root, written, Listed("", directory, read_manifest(directory)))
+        yield _plugin(directory, root, written, _named(directory, root))
         return
     children = sorted(child for child in directory.iterdir() if (child / MANIFEST).is_file())
     if not children:
         raise ManifestError("it has no skills, agents, commands, hooks or MCP servers")
     for child in children:
         yield _plugin(child, root, written, Listed("", child, read_manifest(child)))
+
+
+def _named(directory: Path, root: Path) -> Listed:
+    """The plugin with its manifest; a bare skill in the root gets one.
+
+    Its name would be that of the directory, which is not part of a repository: it is another one in every
+    checkout, and every `plugin:skill` with it.
+    """
+    manifest = read_manifest(directory)
+    file = directory / SKILL_FILE
+    if directory != root or manifest.name is not None or not file.is_file():
+        return Listed("", directory, manifest)
+    name = read_frontmatter(file.read_bytes()).fields.get("name")
+    own = plain_id(name.strip()) if isinstance(name, str) else ""
+    return Listed("", directory, manifest_of({"name": own}), True) if own else Listed("", directory, manifest)
 
 
 def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugin:

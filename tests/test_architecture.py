@@ -36,6 +36,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "judge": "judge_client",
         "schema": "schema",
         "testing": "testing",
+        "authoring": "targets drafting first_eval importing",
         "configuration": "configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },

@@ -20,6 +20,7 @@ from skillwalker.cli import (
     doctor,
     expectations,
     image,
+    init,
     listing,
     prune,
     rejudge,
@@ -80,6 +81,7 @@ def root(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init.init,
     "run": run.run,
     "demo": demo.demo,
     "validate": validate.validate,

@@ -1,0 +1,157 @@
+"""What an eval is to be about: the plugins below a directory, and the skill or agent that is meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from skillwalker.errors import ConfigurationError
+from skillwalker.manifest import MANIFEST
+from skillwalker.marketplace import is_marketplace
+from skillwalker.parts import SKILL_FILE, Agent, Skill
+from skillwalker.plugins import Plugin, load_plugins
+from skillwalker.text import did_you_mean, listed
+
+CLAUDE = ".claude"
+_COMPONENTS = ("skills", "agents", "commands")
+_DEPTH = 4
+_PASSED_OVER = frozenset(("evals", "node_modules", "__pycache__", "tests", "venv", "dist", "build"))
+_MOST = 20  # names in a message
+
+
+@frozen
+class Target:
+    """A skill or an agent, and where it lies.
+
+    Attributes:
+        written: The plugin as `plugins` of a `tests.json` names it.
+        needs: Plugins without which it is not loaded, written likewise.
+    """
+
+    root: Path
+    written: str
+    plugin: Plugin
+    part: Skill | Agent
+    needs: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`skill` or `agent`."""
+        return "skill" if isinstance(self.part, Skill) else "agent"
+
+    @property
+    def tail(self) -> str:
+        """Its id without the plugin."""
+        return self.part.id.partition(":")[2]
+
+
+def root_for(start: Path) -> Path:
+    """The directory that should hold `evals/`: the repository, else the nearest with a plugin in it.
+
+    For a directory below which there is no eval yet.
+    """
+    here = Path(os.path.abspath(start))
+    above = (here, *here.parents)
+    for marks in ((".git",), (".claude-plugin/marketplace.json",), (MANIFEST, CLAUDE, SKILL_FILE)):
+        for directory in above:
+            if directory != Path.home() and any((directory / mark).exists() for mark in marks):
+                return directory
+    return here
+
+
+def find_targets(root: Path) -> tuple[Target, ...]:
+    """Every skill and agent of the plugins below `root`, the nearest plugins first."""
+    found: dict[tuple[str, str], Target] = {}
+    paths = list(_plugins_below(root))
+    owners = {plugin.name: path for path in paths for plugin in load_plugins(root, [path]).plugins}
+    for path in paths:
+        for plugin in load_plugins(root, [path]).plugins:
+            needs = tuple(owners[name] for name in plugin.dependencies if owners.get(name, path) != path)
+            parts: tuple[Skill | Agent, ...] = (*plugin.skills, *plugin.agents)
+            for part in parts:
+                kind = "skill" if isinstance(part, Skill) else "agent"
+                found.setdefault((kind, str(part.path)), Target(root, path, plugin, part, needs))
+    return tuple(found.values())
+
+
+def choose(targets: Sequence[Target], named: str) -> Target:
+    """The one that `plugin:name`, or a name alone, means.
+
+    Raises:
+        ConfigurationError: none or several do; names what there is.
+    """
+    matches = [target for target in targets if _answers(target, named)]
+    if len(matches) > 1:
+        exact = [target for target in matches if target.part.id == named]
+        matches = exact or matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ways = listed([f"{one.part.id} ({one.kind} in {one.written})" for one in matches], _MOST)
+        raise ConfigurationError([f"{named} may be {ways}; name one of them in full, or rename one"])
+    ids = [target.part.id for target in targets]
+    there = f"; there are {listed(ids, _MOST)}" if ids else f"; {NOTHING_HERE}"
+    raise ConfigurationError([f"there is no skill or agent {named}{did_you_mean(named, ids)}{there}"])
+
+
+NOTHING_HERE = (
+    "no plugin was found: no .claude-plugin/plugin.json, .claude/skills, skills/ or SKILL.md here or below"
+)
+
+
+def neighbours(target: Target, targets: Sequence[Target]) -> list[Target]:
+    """The other skills and agents with a description, those of its own plugin first."""
+    others = [
+        one
+        for one in targets
+        if one.part.path != target.part.path and one.part.description and one.tail != target.tail
+    ]
+    return sorted(others, key=lambda one: one.plugin.directory != target.plugin.directory)
+
+
+def _answers(target: Target, named: str) -> bool:
+    prefix, colon, tail = named.partition(":")
+    names = {target.tail, target.part.name}
+    if isinstance(target.part, Skill):
+        names |= {alias.rpartition(":")[2] for alias in target.part.aliases}
+    if not colon:
+        return named in names
+    return prefix in target.plugin.answers_to and tail in names
+
+
+def _plugins_below(root: Path) -> Iterator[str]:
+    """Paths for `plugins`, relative to `root`: directories with a manifest, `.claude`, the root itself."""
+    roots_own = _is_plugin(root)
+    if roots_own and (root / MANIFEST).exists():
+        yield "."
+    yield from _directories(root, root, 1)
+    if is_marketplace(root) or (roots_own and not (root / MANIFEST).exists()):
+        yield "."
+
+
+def _directories(directory: Path, root: Path, depth: int) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_dir(follow_symlinks=False) or entry.name in _PASSED_OVER:
+            continue
+        path = Path(entry.path)
+        if entry.name == CLAUDE:
+            if _is_plugin(path):
+                yield path.relative_to(root).as_posix()
+            continue
+        if entry.name.startswith("."):
+            continue
+        if (path / MANIFEST).is_file():
+            yield path.relative_to(root).as_posix()
+        if depth < _DEPTH:
+            yield from _directories(path, root, depth + 1)
+
+
+def _is_plugin(directory: Path) -> bool:
+    return any((directory / name).is_dir() for name in _COMPONENTS) or (directory / SKILL_FILE).is_file()
