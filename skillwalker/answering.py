@@ -6,16 +6,20 @@ script, or cassettes, in the place of the last three.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from attrs import field, frozen
 
 from skillwalker.checks import CheckedTest
+from skillwalker.claude_code import CALL_TYPES
 from skillwalker.credentials import Credential, advice, find_credentials
 from skillwalker.errors import Problem
-from skillwalker.models import is_model, model_id
+from skillwalker.frontmatter import read_frontmatter, text_of
+from skillwalker.models import MODEL_IDS, is_model, model_id
 from skillwalker.plan import PlannedTest
 from skillwalker.prices import Prices, load_prices
 from skillwalker.request import RunRequest
@@ -63,14 +67,16 @@ class Asked:
     """What a run asks.
 
     Attributes:
-        models: By their full names, as far as they are known; agents of a plugin may ask others.
+        models: By their full names, as far as they are known; a model may give its agents others.
         trials: Ids of the trials to run.
         judged: Ids of those, or of stored ones, that ask a judge.
+        named_by: For models that only a plugin names, what there asks them.
     """
 
     models: tuple[str, ...] = ()
     trials: tuple[str, ...] = ()
     judged: tuple[str, ...] = ()
+    named_by: Mapping[str, str] = field(factory=dict)
 
 
 def model_source(request: RunRequest) -> ModelSource:
@@ -104,7 +110,7 @@ def answering_problems(
     if request.max_cost_usd is not None:
         from skillwalker.gateway.budget import price_problems
 
-        yield from map(Problem, price_problems(asked.models, load_prices(request.prices)))
+        yield from map(Problem, price_problems(asked.models, load_prices(request.prices), asked.named_by))
 
 
 def answering_notices(request: RunRequest, asked: Asked, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -125,7 +131,8 @@ def overrun(request: RunRequest, asked: Asked, jobs: int) -> Overrun | None:
         return None
     from skillwalker.gateway.budget import worst_overrun
 
-    return worst_overrun(jobs, asked.models, load_prices(request.prices))
+    at_a_time = min(jobs, len(asked.trials) or 1)
+    return worst_overrun(at_a_time, asked.models, load_prices(request.prices))
 
 
 def answering(
@@ -201,7 +208,31 @@ def asked_of(request: RunRequest, tests: Iterable[PlannedTest], skip: Collection
         if test.checked.uses_judge:
             judged += own
             models |= dict.fromkeys(map(model_id, judge_models(request, test.checked)))
-    return Asked(tuple(models), tuple(ids), tuple(judged))
+    named_by: dict[str, str] = {}
+    if request.max_cost_usd is not None:  # who asks is looked for only where it counts
+        named_by = {model: part for model, part in _named_by_plugins(tests).items() if model not in models}
+    return Asked((*models, *named_by), tuple(ids), tuple(judged), named_by)
+
+
+def _named_by_plugins(tests: Iterable[PlannedTest]) -> Mapping[str, str]:
+    """The models that skills and agents ask by their frontmatter, each with the first of them.
+
+    Only where a trial gets the whole plugin, and only names of which it is known what they lead to.
+    """
+    parts: dict[Path, str] = {}
+    for test in tests:
+        if test.checked.test.type in CALL_TYPES:
+            continue
+        for plugin in test.checked.plugins.plugins:
+            parts |= {one.path: f"agent {one.id}" for one in plugin.agents}
+            parts |= {one.path: f"skill {one.id}" for one in plugin.skills}
+    found: dict[str, str] = {}
+    for path, part in parts.items():
+        with contextlib.suppress(OSError):  # told where the plugin is read
+            name = text_of(read_frontmatter(path.read_bytes()).fields.get("model")).strip()
+            if name.removesuffix("[1m]") in MODEL_IDS or "-" in name:  # no other alias, such as `inherit`
+                found.setdefault(model_id(name.removesuffix("[1m]")), part)
+    return found
 
 
 def judge_models(request: RunRequest, checked: CheckedTest) -> Iterator[str]:

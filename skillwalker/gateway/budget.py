@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 
 from attrs import define, frozen
@@ -66,10 +66,21 @@ def worst_overrun(jobs: int, models: Collection[str], prices: Prices) -> Overrun
     )
 
 
-def price_problems(models: Collection[str], prices: Prices) -> list[str]:
-    """Why a run with a cap must not start; empty where every model has a price."""
+def price_problems(
+    models: Collection[str], prices: Prices, named_by: Mapping[str, str] | None = None
+) -> list[str]:
+    """Why a run with a cap must not start; empty where every model has a price.
+
+    Args:
+        named_by: What asks for a model that no test names.
+    """
+
+    def who(model: str) -> str:
+        asks = (named_by or {}).get(model)
+        return f", which {safe(asks)} asks for" if asks else ""
+
     return [
-        f"--max-cost needs a price for {safe(model)}, and none is known: {_how(model)}"
+        f"--max-cost needs a price for {safe(model)}{who(model)}, and none is known: {_how(model)}"
         for model in prices.unknown(_requested(models))
     ]
 
