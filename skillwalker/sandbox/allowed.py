@@ -16,6 +16,8 @@ SETTING = "sandbox.network.allow"
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Where a cloud tells its machines who they are; the others are private addresses by themselves.
+_METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "192.0.0.192")))
 
 
 class NotAllowedError(Exception):
@@ -121,6 +123,8 @@ def is_public(number: str) -> bool:
             address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         elif address.ipv4_mapped is not None:
             address = address.ipv4_mapped
+    if address in _METADATA:
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

@@ -31,6 +31,10 @@ def lab(docker_client, sandbox_image, tmp_path_factory) -> Iterator[Lab]:
         ("1.1.1.1", 443),
         ("8.8.8.8", 53),
         ("169.254.169.254", 80),  # metadata of clouds
+        ("169.254.170.2", 80),
+        ("100.100.100.200", 80),
+        ("168.63.129.16", 80),
+        ("fd00:ec2::254", 80),
         ("172.17.0.1", 22),  # the engine's host on its usual bridge
         ("host.docker.internal", 80),
         ("api.anthropic.com", 443),

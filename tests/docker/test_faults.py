@@ -11,8 +11,9 @@ import pytest
 from roots import an_eval, bash, plugin, text
 
 from skillwalker import session
+from skillwalker.claude_code import MAX_RETRIES
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.reports.live import PlainProgress
+from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.request import RunRequest
 from skillwalker.results import TrialResult
 from skillwalker.sandbox.base import Limits
@@ -128,3 +129,31 @@ def test_a_model_that_hangs_is_a_trial_without_an_end(root, sandbox_image):
 
     assert {one.reason for one in found.values()} == {Reason.TIMEOUT}
     assert {each.verdict.outcome for one in found.values() for each in one.judged} == {Outcome.UNMEASURED}
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_requests_are_repeated_a_few_times_and_whoever_watches_sees_it(root, sandbox_image, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    busy = {"error": {"status": 529, "type": "overloaded_error"}}
+    cases(root, {"recovers": [{**busy, "times": 2}, text("done")], "does not": [busy]}, [SAYS_DONE])
+    request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=sandbox_image, jobs=2)
+    terminal = Terminal()
+
+    with LiveProgress(terminal, 2) as progress:
+        found = session.run(prepare(request), progress, print)
+
+    recovers, busy_on = (test.trials[0] for test in found.tests)
+    assert (recovers.outcome, recovers.reason) == (Outcome.PASSED, None)
+    assert (busy_on.outcome, busy_on.reason) == (Outcome.UNMEASURED, Reason.API_ERROR)
+    (log,) = root.glob(".skillwalker/runs/*/trials/csv.does-not.*/gateway.jsonl")
+    asked = [line for line in log.read_text().splitlines() if json.loads(line).get("status") == 529]
+    assert len(asked) == 1 + MAX_RETRIES
+    for attempt in range(1, MAX_RETRIES + 1):
+        assert f"retry {attempt} of {MAX_RETRIES} (529)" in terminal.getvalue()
+    assert any(f"repeated requests to the API {MAX_RETRIES} times" in note for note in busy_on.notes)

@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from roots import an_eval, plugin
 
 from skillwalker.errors import CannotStartError
 from skillwalker.sandbox.base_image import find_base, pull
@@ -191,6 +192,27 @@ def test_images_that_cannot_run_trials_are_refused(
         ensure_image(docker_client, tag)
     assert complaint in str(caught.value)
     assert tag in str(caught.value)
+
+
+def test_a_run_in_such_an_image_does_not_start(
+    docker_client: DockerClient,
+    sandbox_image: str,
+    scratch_tags: list[str],
+    run_cli: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    tag = "skillwalker-test:refused"
+    derive(docker_client, "USER root\nRUN rm /usr/local/bin/claude", tag, sandbox_image)
+    scratch_tags.append(tag)
+    plugin(tmp_path)
+    an_eval(tmp_path, [{"name": "one", "expect": [{"result-contains": "x"}]}])
+
+    called = run_cli("--root", tmp_path, "run", "--isolated", "--rehearse", "--image", tag)
+
+    assert called.code == 4
+    assert "no `claude`" in called.err
+    assert "its user is root" in called.err
+    assert not (tmp_path / ".skillwalker").exists()
 
 
 def test_an_image_of_the_users_own_is_accepted(
