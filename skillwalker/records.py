@@ -17,6 +17,7 @@ from skillwalker.results import (
     Control,
     Judged,
     RunResult,
+    Skipped,
     Target,
     TestResult,
     TrialResult,
@@ -50,6 +51,7 @@ def run_object(run: RunResult) -> dict[str, Any]:
         "totals": {
             "tests": len(run.tests),
             **{str(outcome): run.count(outcome) for outcome in Outcome},
+            "skipped": len(run.skipped),
             "trials_not_needed": run.not_needed,
             "cost_usd": run.cost_usd,
             "judge_cost_usd": run.judge_cost_usd,
@@ -57,6 +59,7 @@ def run_object(run: RunResult) -> dict[str, Any]:
         },
         "tests": [test_object(test) for test in run.tests],
         "controls": [test_object(control.test) for control in run.controls],
+        "skipped": [asdict(one) for one in run.skipped],
         "activation": [activation_object(one) for one in activations(run.tests)],
     }
 
@@ -209,6 +212,10 @@ def load_run(run: RunDirectory) -> RunResult:
             allow_unmeasured=get(get(manifest, "options", dict), "allow_unmeasured", int),
             interrupted=get({"interrupted": None, **manifest}, "interrupted", bool, NONE),
             controls=controls,
+            skipped=tuple(
+                Skipped(**{key: get(one, key, str) for key in ("eval", "name", "type", "reason")})
+                for one in get({"skipped": [], **manifest}, "skipped", list)
+            ),
         )
     except KeyError as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error} is missing"]) from error

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import asdict, evolve, field, fields, frozen
 
 from skillwalker.plan import PlannedTest
+from skillwalker.results import Skipped
 from skillwalker.sandbox.base import Limits
 from skillwalker.store import RunDirectory
 
@@ -121,12 +122,14 @@ class Prepared:
     Attributes:
         notices: What a user should know before the start, a sentence each.
         resumed: The stored run that this one goes on with; None for a new run.
+        skipped: Selected tests that are not to run.
     """
 
     request: RunRequest
     tests: tuple[PlannedTest, ...]
     notices: tuple[str, ...]
     resumed: Resumed | None = None
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def finished(self) -> frozenset[str]:

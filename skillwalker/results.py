@@ -178,6 +178,16 @@ class Control:
 
 
 @frozen
+class Skipped:
+    """A selected test that its author does not want to run for now; it counts nowhere."""
+
+    eval: str
+    name: str
+    type: str
+    reason: str
+
+
+@frozen
 class RunResult:
     """A finished or interrupted run.
 
@@ -187,6 +197,7 @@ class RunResult:
         interrupted: Whether it was ended early; None while it goes on, or after a crash.
         allow_unmeasured: How many tests may be unmeasured without changing the exit code.
         controls: Counted apart; where one failed, the tests of its target are unmeasured.
+        skipped: Neither passed nor failed, and no part of `tests`.
     """
 
     run_id: str
@@ -199,6 +210,7 @@ class RunResult:
     allow_unmeasured: int = 0
     interrupted: bool | None = False
     controls: tuple[Control, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def all_tests(self) -> tuple[TestResult, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from skillwalker import __version__
 from skillwalker.answering import (
@@ -38,7 +38,7 @@ from skillwalker.provenance import models_object, run_notes
 from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
 from skillwalker.request import Prepared, Resumed, RunRequest
-from skillwalker.results import RunResult, TrialResult
+from skillwalker.results import RunResult, Skipped, TrialResult
 from skillwalker.sandbox.base import Sandbox
 from skillwalker.sandbox.local import find_program
 from skillwalker.sandbox.owner import Owner
@@ -46,7 +46,7 @@ from skillwalker.sandbox.passing import passed_environment
 from skillwalker.select import Selection
 from skillwalker.settling import AllAtOnce, AsNeeded, Queue
 from skillwalker.store import RunDirectory, Store, new_run_id
-from skillwalker.text import count
+from skillwalker.text import count, listed
 
 if TYPE_CHECKING:
     from skillwalker.sandbox.network import Network
@@ -77,6 +77,14 @@ def prepare(request: RunRequest) -> Prepared:
     checked, notes = check(selection, request.root)
     if problems or checked.problems:
         raise ConfigurationError([*problems, *checked.problems])
+    skipped = tuple(
+        Skipped(one.eval.name, one.test.name, str(one.test.type), one.test.skip)
+        for one in checked.tests
+        if one.test.skip
+    )
+    if skipped and len(skipped) == len(checked.tests):
+        raise NothingSelectedError(f"every selected test is skipped: {_why(skipped)}")
+    checked = evolve(checked, tests=tuple(one for one in checked.tests if not one.test.skip))
     planned = plan(checked.tests, model=request.model, trials=request.trials)
     if request.control:
         planned = with_controls(planned)
@@ -86,7 +94,11 @@ def prepare(request: RunRequest) -> Prepared:
         notices[_UNRESTRICTED] = None
     if not request.isolated and any(_uses_commands(test) for test in planned):
         notices[_NO_COMMANDS] = None
-    return Prepared(request, planned, tuple(notices))
+    return Prepared(request, planned, tuple(notices), skipped=skipped)
+
+
+def _why(skipped: Sequence[Skipped]) -> str:
+    return listed([f"{one.eval}::{one.name} ({one.reason})" for one in skipped], 5)
 
 
 def _uses_commands(test: PlannedTest) -> bool:
@@ -339,4 +351,5 @@ def _manifest(
         "image": sandbox.image,
         "options": {**request.options(), "jobs": jobs},
         "tests": [{**planned_object(test.result(())), "inputs": test.inputs()} for test in prepared.tests],
+        "skipped": [asdict(one) for one in prepared.skipped],
     }

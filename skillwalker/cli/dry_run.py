@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from skillwalker.answering import model_source, overrun
 from skillwalker.configuration import OPTIONS
@@ -36,6 +36,9 @@ def plan_as_text(prepared: Prepared, settled: Settled) -> str:
             f"{count(test.trials, 'trial')}, "
             f"{count(len(one.expectations), 'expectation')}{answers})"
         )
+    lines += [
+        f"{safe(one.eval)}::{safe(one.name)}  (skipped: {safe(one.reason, 300)})" for one in prepared.skipped
+    ]
     own = f"on this machine, with {safe(request.claude or 'the claude on PATH')}"
     where = f"in containers, image {safe(request.image or 'our own')}" if request.isolated else own
     lines += [
@@ -84,6 +87,7 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
     return json.dumps(
         {
             "tests": tests,
+            "skipped": [asdict(one) for one in prepared.skipped],
             "trials": prepared.trials,
             "cost_usd": _cost_as_json(prepared),
             "options": {

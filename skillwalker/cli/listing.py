@@ -88,7 +88,13 @@ def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
         evals = [each for each in kept if each.tests]
     if output is Format.JSON:
         data = [
-            {"name": each.name, "tests": [{"name": test.name, "type": str(test.type)} for test in each.tests]}
+            {
+                "name": each.name,
+                "tests": [
+                    {"name": test.name, "type": str(test.type), "tags": test.tags, "skip": test.skip}
+                    for test in each.tests
+                ],
+            }
             for each in evals
         ]
         typer.echo(json.dumps({"evals": data}))
@@ -96,7 +102,9 @@ def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
         for each in evals:
             typer.echo(f"{safe(each.name)}  ({count(len(each.tests), 'test')})")
             for test in each.tests:
-                typer.echo(f"  {safe(test.name)}  ({test.type}, {test.model})")
+                skipped = f"  skipped: {safe(test.skip, 300)}" if test.skip else ""
+                about = ", ".join((test.type, test.model, *map(safe, test.tags)))
+                typer.echo(f"  {safe(test.name)}  ({about}){skipped}")
     for note in found.notes:
         typer.echo(f"note: {safe(note)}", err=True)
     if problems := [problem for one in loaded for problem in one.placed()]:

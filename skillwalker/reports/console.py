@@ -73,6 +73,11 @@ def _lines(
             yield from test_lines(run, test, paint, moments)
         if tests and outcome is not Outcome.PASSED:
             yield ""
+    for one in run.skipped:
+        yield (
+            f"{paint('SKIPPED   ', 'dim')} {safe(one.eval)}::{safe(one.name)}"
+            + paint(f"  ({safe(one.type)})  {safe(one.reason, 300)}", "dim")
+        )
     yield from _controls(run, paint, moments)
     for table in activation_tables(run):
         yield from (paint(line, "yellow") if line.startswith("  !") else line for line in table)
@@ -101,12 +106,13 @@ def never_ran(run: RunResult, test: TestResult) -> bool:
 
 
 def counts(run: RunResult, paint: Paint = plain) -> str:
-    """Such as `2 passed, 1 failed`."""
-    return ", ".join(
+    """Such as `2 passed, 1 failed, 1 skipped`."""
+    told = [
         paint(f"{run.count(outcome)} {outcome}", _COLOURS[outcome])
         for outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.UNMEASURED)
         if run.count(outcome) or outcome is Outcome.PASSED
-    )
+    ]
+    return ", ".join([*told, *([f"{len(run.skipped)} skipped"] if run.skipped else [])])
 
 
 def _summary(run: RunResult, paint: Paint) -> str:

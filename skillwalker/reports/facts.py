@@ -44,6 +44,7 @@ def run_facts(source: Source) -> list[Fact]:
             "Skillwalker": as_str(manifest.get("skillwalker")),
             "Python": as_str(manifest.get("python")),
             "options": ", ".join(_options(options)) or None,
+            "skipped": "; ".join(f"{one.eval}::{one.name}: {one.reason}" for one in run.skipped) or None,
         }
     )
 

@@ -1,13 +1,14 @@
 """A run as JUnit XML: an eval is a test suite, a test is a test case.
 
 Valid against the schema of Jenkins' xUnit plugin (junit-10), by which pytest's files are valid too. A failed
-test is a failure, an unmeasured one an error, one that did not run is skipped; an unknown time is absent.
+test is a failure, an unmeasured one an error, one that did not run is skipped, with its author's reason if it
+has one; an unknown time is absent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillwalker.outcomes import Outcome
@@ -15,7 +16,7 @@ from skillwalker.reports.console import banner, never_ran, test_lines
 from skillwalker.reports.facts import run_facts
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source, started
-from skillwalker.results import TestResult
+from skillwalker.results import Skipped, TestResult
 from skillwalker.text import safe
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,11 +27,14 @@ def junit(source: Source) -> Iterator[str]:
     run = source.run
     note = banner(run.model_source)
     about = f"<!-- {note} -->\n" if note else ""
-    root = Element("testsuites", _counted(source, list(run.tests)) | {"name": f"skillwalker {run.run_id}"})
+    counted = _counted(source, list(run.tests), run.skipped)
+    root = Element("testsuites", counted | {"name": f"skillwalker {run.run_id}"})
     if run.duration_ms is not None:
         root.set("time", f"{run.duration_ms / 1000:.3f}")
-    for name in dict.fromkeys(test.eval for test in run.tests):
-        root.append(_suite(source, name, [test for test in run.tests if test.eval == name]))
+    evals = [*(test.eval for test in run.tests), *(one.eval for one in run.skipped)]
+    for name in dict.fromkeys(evals):
+        skipped = [one for one in run.skipped if one.eval == name]
+        root.append(_suite(source, name, [test for test in run.tests if test.eval == name], skipped))
     indent(root)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n{about}'
     yield tostring(root, encoding="unicode")
@@ -42,9 +46,10 @@ def legal(text: str) -> str:
     return _ILLEGAL.sub("", safe(text, lines=True))
 
 
-def _suite(source: Source, name: str, tests: list[TestResult]) -> Element:
-    skipped = sum(never_ran(source.run, test) for test in tests)
-    suite = Element("testsuite", {"name": legal(name), **_counted(source, tests), "skipped": str(skipped)})
+def _suite(source: Source, name: str, tests: list[TestResult], skipped: Sequence[Skipped]) -> Element:
+    without = len(skipped) + sum(never_ran(source.run, test) for test in tests)
+    counted = _counted(source, tests, skipped)
+    suite = Element("testsuite", {"name": legal(name), **counted, "skipped": str(without)})
     if time := _time(tests):
         suite.set("time", time)
     if when := started(source.run):
@@ -54,6 +59,9 @@ def _suite(source: Source, name: str, tests: list[TestResult]) -> Element:
         SubElement(properties, "property", {"name": fact.label, "value": legal(fact.value)})
     for test in tests:
         suite.append(_case(source, test))
+    for one in skipped:
+        case = SubElement(suite, "testcase", {"name": legal(one.name), "classname": legal(one.eval)})
+        SubElement(case, "skipped", {"message": legal(one.reason)})
     return suite
 
 
@@ -76,10 +84,10 @@ def _case(source: Source, test: TestResult) -> Element:
     return case
 
 
-def _counted(source: Source, tests: list[TestResult]) -> dict[str, str]:
+def _counted(source: Source, tests: list[TestResult], skipped: Sequence[Skipped]) -> dict[str, str]:
     errors = sum(test.outcome is Outcome.UNMEASURED and not never_ran(source.run, test) for test in tests)
     failures = sum(test.outcome is Outcome.FAILED for test in tests)
-    return {"tests": str(len(tests)), "failures": str(failures), "errors": str(errors)}
+    return {"tests": str(len(tests) + len(skipped)), "failures": str(failures), "errors": str(errors)}
 
 
 def _time(tests: list[TestResult]) -> str | None:
