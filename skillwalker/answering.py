@@ -71,12 +71,14 @@ class Asked:
         trials: Ids of the trials to run.
         judged: Ids of those, or of stored ones, that ask a judge.
         named_by: For models that only a plugin names, what there asks them.
+        faulted: Tests into which a script injects faults, each `eval::test`.
     """
 
     models: tuple[str, ...] = ()
     trials: tuple[str, ...] = ()
     judged: tuple[str, ...] = ()
     named_by: Mapping[str, str] = field(factory=dict)
+    faulted: tuple[str, ...] = ()
 
 
 def model_source(request: RunRequest) -> ModelSource:
@@ -116,13 +118,15 @@ def answering_problems(
 def answering_notices(request: RunRequest, asked: Asked, environment: Mapping[str, str]) -> tuple[str, ...]:
     """What a user should know before the start, a sentence each."""
     source = model_source(request)
+    if source == "rehearsal":
+        return ()
+    # A rehearsal's script is no part of another run, but for this.
+    notices = [f"faults of its rehearsal.json are injected into {test}" for test in asked.faulted]
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.checking import missing
 
-        return tuple(missing(request.replay, asked.trials, asked.judged))
-    if source == "rehearsal":
-        return ()
-    return find_credentials(environment, subscription=request.subscription).warnings
+        return (*notices, *missing(request.replay, asked.trials, asked.judged))
+    return (*notices, *find_credentials(environment, subscription=request.subscription).warnings)
 
 
 def overrun(request: RunRequest, asked: Asked, jobs: int) -> Overrun | None:
@@ -192,7 +196,7 @@ def answering(
     return Answering(source, FaultsResponder(responder), credential, prices, budget, recording)
 
 
-def asked_of(request: RunRequest, tests: Iterable[PlannedTest], skip: Collection[str] = ()) -> Asked:
+def asked_of(request: RunRequest, tests: Collection[PlannedTest], skip: Collection[str] = ()) -> Asked:
     """What the tests of a run will ask.
 
     Args:
@@ -211,7 +215,13 @@ def asked_of(request: RunRequest, tests: Iterable[PlannedTest], skip: Collection
     named_by: dict[str, str] = {}
     if request.max_cost_usd is not None:  # who asks is looked for only where it counts
         named_by = {model: part for model, part in _named_by_plugins(tests).items() if model not in models}
-    return Asked((*models, *named_by), tuple(ids), tuple(judged), named_by)
+    faulted = [f"{test.checked.eval.name}::{test.checked.test.name}" for test in tests if _is_faulted(test)]
+    return Asked((*models, *named_by), tuple(ids), tuple(judged), named_by, tuple(dict.fromkeys(faulted)))
+
+
+def _is_faulted(test: PlannedTest) -> bool:
+    script = test.checked.script
+    return script is not None and any(script.for_trial(index + 1).faults for index in range(test.trials))
 
 
 def _named_by_plugins(tests: Iterable[PlannedTest]) -> Mapping[str, str]:

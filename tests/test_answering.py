@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from attrs import evolve
 from roots import an_eval, plugin, skill, write
 
-from skillwalker.answering import answering_problems, asked_of, overrun
+from skillwalker.answering import answering_notices, answering_problems, asked_of, overrun
 from skillwalker.request import RunRequest
 from skillwalker.session import prepare
 
@@ -69,3 +71,22 @@ def test_the_overrun_counts_agents_models_and_no_more_jobs_than_trials(root: Pat
     assert before.assumptions.startswith("1 x one request to claude-haiku-5-5")
     assert after.assumptions.startswith("1 x one request to claude-opus-5-5")
     assert after.usd > before.usd
+
+
+def test_faults_of_a_script_are_told_where_no_rehearsal_answers(root: Path) -> None:
+    def told(**more: Any) -> tuple[str, ...]:
+        asked_for = evolve(request(root, cap=None), **more)
+        return answering_notices(asked_for, asked_of(asked_for, prepare(asked_for).tests), KEY)
+
+    an_eval(
+        root,
+        [{"name": name, "expect": [{"result-contains": "x"}]} for name in ("calm", "cut", "late")],
+        script={
+            "cut": {"faults": [{"turn": 1, "fault": "drop"}]},
+            "late": {"trials": {"2": {"faults": [{"turn": 1, "fault": "drop"}]}}},
+        },
+    )
+
+    assert told() == ("faults of its rehearsal.json are injected into csv::cut",)
+    assert len(told(trials=2)) == 2
+    assert told(rehearse=True) == ()

@@ -61,6 +61,8 @@ def carry_out(
     prepared, specs = _prepare(request, resume, settled, reports, output)
     request = prepared.request
     if dry_run:
+        told = answering_notices(request, asked_by(prepared), os.environ)
+        prepared = evolve(prepared, notices=(*prepared.notices, *told))
         typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
         return 0
     prepared = permitted(prepared)
