@@ -66,7 +66,7 @@ def _refusals(prepared: Prepared) -> list[str]:
     try:
         require_startable(evolve(prepared, request=agreed), os.environ)
     except ConfigurationError as error:
-        return [problem.message for problem in error.problems]
+        return list(map(str, error.problems))
     return []
 
 
