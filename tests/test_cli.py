@@ -314,6 +314,7 @@ def test_agents_are_found_by_the_name_in_their_file(run_cli, root):
 def test_the_version_and_help_need_no_root(run_cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
     assert run_cli("--version").out.startswith("skillwalker 0.")
     for command in ("run", "demo", "validate", "list", "show", "doctor", "prune", "image", "expectations"):
         called = run_cli(command, "--help")

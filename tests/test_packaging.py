@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import re
 import shutil
 import tarfile
 import tomllib
@@ -121,7 +122,9 @@ def test_what_is_installed_is_the_wheel(installed: Installed, tmp_path: Path) ->
 
 def test_the_installed_program_says_its_version(installed: Installed, tmp_path: Path) -> None:
     done = installed.run("skillwalker", "--version", cwd=tmp_path)
-    assert (done.returncode, done.stdout.strip()) == (0, f"skillwalker {skillwalker.__version__}")
+    first, image, _ = done.stdout.splitlines()
+    assert (done.returncode, first) == (0, f"skillwalker {skillwalker.__version__}")
+    assert re.fullmatch(r"Claude Code \d+\.\d+\.\d+ \(in the sandbox image\)", image)
 
 
 def test_the_installed_program_checks_the_example(installed: Installed, example: Path) -> None:

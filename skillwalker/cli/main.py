@@ -49,7 +49,6 @@ app = typer.Typer(
     cls=QuickGroup,
     help="Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help starts in half the time
     pretty_exceptions_enable=False,
 )
@@ -57,9 +56,10 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from skillwalker import __version__
+        from skillwalker.cli.version import version_lines
 
-        typer.echo(f"skillwalker {__version__}")
+        for line in version_lines(os.environ):
+            typer.echo(line)
         raise typer.Exit
 
 
@@ -72,7 +72,13 @@ def root(
     ] = None,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell more.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print versions: ours, Claude Code's, the engine's.",
+        ),
     ] = False,
 ) -> None:
     """Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given."""

@@ -17,10 +17,24 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
+def evals_here(incomplete: str) -> list[str]:
+    """For the shell's completion: the names of evals, where there are any."""
+    from skillwalker.errors import SkillwalkerError
+    from skillwalker.loading import find_evals, find_root
+
+    try:
+        root = find_root(Path.cwd())
+        names = [path.name for path in find_evals(root).evals] if root else []
+    except (SkillwalkerError, OSError):  # a shell that waits for words is no place for messages
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 Select = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SELECT]...",
+        autocompletion=evals_here,
         help="An eval's name, 'eval::test name' (globs allowed), a path to or inside an eval; none: all.",
         show_default=False,
     ),
@@ -35,6 +49,7 @@ StoredSelect = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SELECT]...",
+        autocompletion=evals_here,
         help="An eval of the run or 'eval::test name' (globs allowed), or a path into an eval; none: all.",
         show_default=False,
     ),
