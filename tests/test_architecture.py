@@ -47,6 +47,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     {
         "running": "answering request sources resume opening supervisor worker runner session rejudge kinship",
         "reports": "reports comparison",
+        "lint": "lint",
     },
     {"command line": "cli"},
 )

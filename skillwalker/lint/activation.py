@@ -1,0 +1,120 @@
+"""What is wrong with a set of prompts that shall show whether a description is found and left alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from skillwalker.checks import CheckedTest
+from skillwalker.evals import TestType
+from skillwalker.gateway.rule import stems
+from skillwalker.lint.finding import Remark, prompt_path, test_path
+from skillwalker.parts import Agent, Skill
+from skillwalker.plan import target_of
+from skillwalker.results import Target
+from skillwalker.text import count, safe
+
+
+def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
+    """What is to be said of the tests of one eval."""
+    about: dict[tuple[str, str], list[tuple[CheckedTest, Target]]] = {}
+    for test in tests:
+        if target := target_of(test):
+            about.setdefault((target.kind, target.id), []).append((test, target))
+            yield from _prompt(test, target)
+        yield from _twice_expected(test)
+    for pairs in about.values():
+        yield from _one_sided(pairs)
+    yield from _twice(tests)
+
+
+def _prompt(test: CheckedTest, target: Target) -> Iterator[Remark]:
+    path = prompt_path(test)
+    part = part_of(test)
+    if target.should and (said := _named(test.test.prompt, target)):
+        message = (
+            f"the prompt names the {target.kind} ({safe(said, 60)!r}): it tests the name, not the description"
+        )
+        yield Remark("names-target", test, path, f"{message}; say what is wanted in other words")
+    if (
+        not target.should
+        and part
+        and not stems(test.test.prompt) & stems(f"{part.id} {part.description or ''}")
+    ):
+        message = f"no word of the prompt is in the description of {target.id}, so it is left alone anyway"
+        yield Remark("far-negative", test, path, f"{message}; write one that comes near")
+
+
+def part_of(test: CheckedTest) -> Skill | Agent | None:
+    """The skill or the agent that a test of activation is about."""
+    return test.skill if test.test.type is TestType.SKILL_CALL else test.agent
+
+
+def _named(prompt: str, target: Target) -> str | None:
+    """How the prompt names it: by its id, as a command, by a name of several parts, or with its kind."""
+    name = target.id.partition(":")[2]
+    word = re.escape(name)
+    forms = [
+        re.escape(target.id),
+        rf"(?<![\w/.])/{word}",
+        rf"\b{word} {target.kind}\b",
+        rf"\b{target.kind} {word}\b",
+    ]
+    if re.search(r"[-_:\d]", name):  # no word that people use by chance
+        forms.append(rf"(?<![\w-]){word}(?![\w-])")
+    found = re.search("|".join(forms), prompt, re.IGNORECASE)
+    return found[0] if found else None
+
+
+def _one_sided(pairs: Sequence[tuple[CheckedTest, Target]]) -> Iterator[Remark]:
+    test, target = pairs[0]
+    if any(other.should is not target.should for _, other in pairs):
+        return
+    told = f"{count(len(pairs), 'test')} of {target.id}"
+    if target.should:
+        message = f"{told}, and none expects it not to be called; add prompts that only come near"
+        yield Remark("no-negative", test, test_path(test), message)
+    else:
+        message = f"{told}, and none expects it to be called; add prompts that need it"
+        yield Remark("no-positive", test, test_path(test), message)
+
+
+def _twice(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
+    """Tests with the same prompt under the same circumstances."""
+    seen: dict[object, list[CheckedTest]] = {}
+    for test in tests:
+        given = test.test
+        key = (
+            given.type,
+            given.skill_file,
+            given.agent_file,
+            given.scaffold,
+            given.model,
+            given.prompt.split(),
+        )
+        for other in seen.setdefault(repr(key), []):
+            one, two = target_of(other), target_of(test)
+            same = json.dumps([[s.type, s.value] for s in other.test.expect], sort_keys=True) == json.dumps(
+                [[s.type, s.value] for s in given.expect], sort_keys=True
+            )
+            named = f"{safe(other.test.name, 80)!r}"
+            if one and two and one.id == two.id and one.should is not two.should:
+                message = f"the same prompt as in {named}, which expects the opposite; one of them is wrong"
+                yield Remark("contradiction", test, test_path(test), message)
+                break
+            if same:
+                message = f"the same prompt and expectations as {named}; raise its `trials` instead"
+                yield Remark("duplicate-test", test, test_path(test), message)
+                break
+        seen[repr(key)].append(test)
+
+
+def _twice_expected(test: CheckedTest) -> Iterator[Remark]:
+    seen: dict[str, str] = {}
+    for spec in test.test.expect:
+        first = seen.setdefault(json.dumps([spec.type, spec.value], sort_keys=True), spec.path)
+        if first != spec.path:
+            yield Remark(
+                "duplicate-expectation", test, spec.path, f"is the same as {first}; keep one of them"
+            )

@@ -1,0 +1,68 @@
+"""What of descriptions does not reach the model. Measured with Claude Code 2.1.332."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from skillwalker.checks import CheckedTest
+from skillwalker.claude_code import CALL_TYPES
+from skillwalker.lint.finding import Finding, Remark
+from skillwalker.listing import SHOWN_CHARACTERS, is_cut
+from skillwalker.parts import Skill
+from skillwalker.text import count, safe
+
+BUDGET = 30_000
+"""Characters of all lines of the listing together, about 1 % of a context of a million tokens; older versions
+had a fifth of it."""
+
+
+def findings(tests: Iterable[CheckedTest], root: Path) -> Iterator[Finding]:
+    """Each description that is cut, once."""
+    skills = {skill.path: skill for test in tests for skill in _skills(test)}
+    for path, skill in skills.items():
+        if skill.description and is_cut(skill.description):
+            message = (
+                f"the description of {safe(skill.id)} is longer than the {SHOWN_CHARACTERS:,} characters"
+            )
+            yield Finding(
+                "long-description",
+                f"{message} that Claude Code shows, and the model does not see its end; shorten it",
+                os.path.relpath(path, root) if path.is_relative_to(root) else str(path),
+                _line(path),
+            )
+
+
+def remarks(tests: Iterable[CheckedTest]) -> Iterator[Remark]:
+    """Of an eval whose plugins list more than there is room for."""
+    test = next((one for one in tests if one.test.type not in CALL_TYPES), None)
+    if test is None:
+        return  # a test of a call loads one skill only
+    listed = [f"- {skill.id}: {skill.description}\n" for skill in _skills(test) if skill.description]
+    total = sum(map(len, listed))
+    if total > BUDGET:
+        message = (
+            f"{count(len(listed), 'skill')} take {total:,} of the {BUDGET:,} characters of Claude Code's list"
+        )
+        yield Remark(
+            "listing-budget",
+            test,
+            "plugins",
+            f"{message}: some lose their whole description; shorten them, or load fewer plugins",
+        )
+
+
+def _skills(test: CheckedTest) -> list[Skill]:
+    return [skill for plugin in test.plugins.plugins for skill in plugin.skills]
+
+
+def _line(path: Path) -> int | None:
+    """The line of the description in a file's frontmatter."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return None
+    found = re.search(r"^(?:description|when_to_use)\s*:", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else None
