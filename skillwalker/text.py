@@ -13,6 +13,9 @@ _HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
     chr(code) for code in range(0xFE00, 0xFE10)
 }
+_COMMAND = "##["
+"""Anywhere in a line it begins a command of GitHub's runner, `##[add-mask]` for one; the newer `::` does so at
+a line's start. Source: actions/runner, src/Runner.Common/ActionCommand.cs."""
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _NOT_PLAIN = re.compile(r"[^ -~]")
 _NOT_PLAIN_IN_LINES = re.compile(r"[^ -~\n\t]")
@@ -20,6 +23,8 @@ _NOT_PLAIN_IN_LINES = re.compile(r"[^ -~\n\t]")
 
 def safe(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     """`text` for a terminal or a log: what could steer it is a visible escape such as `\\x1b`.
+
+    Lines, where they are left, can still begin with `::`; who prints them marks them.
 
     Args:
         limit: At most so many characters; a longer text is cut and ends in `…`.
@@ -32,6 +37,8 @@ def safe(text: str, limit: int | None = None, *, lines: bool = False) -> str:
         if lines:
             text = text.replace("\r\n", "\n")
         text = (_NOT_PLAIN_IN_LINES if lines else _NOT_PLAIN).sub(_shown, text)
+    if _COMMAND in text:
+        text = text.replace(_COMMAND, r"#\x23[")
     if limit is not None and (cut or len(text) > limit):
         text = text[: max(limit - 1, 0)] + "…"
     return text

@@ -116,3 +116,10 @@ def test_a_long_list_says_how_much_it_leaves_out() -> None:
     assert listed(["a", "b\n"]) == r"a, b\n"
     assert listed([str(number) for number in range(7)], limit=3) == "0, 1, 2 and 4 more"
     assert listed([]) == ""
+
+
+def test_no_text_begins_a_command_of_a_ci():
+    assert safe("a ##[add-mask]b") == r"a #\x23[add-mask]b"
+    assert safe("###[x]", lines=True) == r"##\x23[x]"
+    assert "##[" not in safe("##[" * 9, limit=12)
+    assert safe("## [1]") == "## [1]"

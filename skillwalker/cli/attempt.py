@@ -184,7 +184,7 @@ def attempt_lines(attempt: Attempt, paint: Paint = plain) -> Iterator[str]:
         yield "answer    none"
         return
     yield "answer"
-    for line in safe(attempt.answer.strip("\n"), lines=True).replace("##[", r"#\x23[").split("\n"):
+    for line in safe(attempt.answer.strip("\n"), lines=True).split("\n"):
         yield f"  | {line}"
 
 

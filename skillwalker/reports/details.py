@@ -17,10 +17,6 @@ from skillwalker.text import count, safe
 from skillwalker.tool_calls import blocks, text_of
 from skillwalker.transcript import Transcript
 
-# GitHub's runner takes `::error::` for a command at the start of a line, indented or not, and the older
-# `##[error]` anywhere in it. Source: actions/runner, src/Runner.Common/ActionCommand.cs.
-_OLD_COMMAND = ("##[", r"#\x23[")
-
 # Of one text, tool input or result.
 _CHARACTERS = 2000
 _LINES = 20
@@ -113,10 +109,13 @@ def _block(depth: str, kind: str, block: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _told(depth: str, what: str, text: str) -> Iterator[str]:
-    """A line, or a heading with marked lines; nobody's text stands where only ours does."""
+    """A line, or a heading with marked lines; nobody's text stands where only ours does.
+
+    A mark and not only space: GitHub's runner takes an indented `::error::` for a command.
+    """
     text = text.replace("\r\n", "\n").strip("\n")
     kept = "\n".join(text[:_CHARACTERS].split("\n")[:_LINES])
-    lines = safe(kept, lines=True).replace(*_OLD_COMMAND).split("\n")
+    lines = safe(kept, lines=True).split("\n")
     if len(lines) == 1:
         yield f"{depth}{what}: {lines[0]}"
     else:
