@@ -3,7 +3,7 @@
 #   make test   all tests (SKILLWALKER_NO_DOCKER=1: those that need containers are skipped)
 #   make lint   format, lint and types        make bench   the measurements in benchmarks/
 #   make fuzz   bad input in quantity, for the night: 20,000 examples a test, or FUZZ_EXAMPLES
-.PHONY: demo test lint bench fuzz image venv docker browser clean
+.PHONY: demo test lint bench fuzz cassettes image venv docker browser clean
 
 VENV := .venv
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -25,6 +25,10 @@ bench: image
 
 fuzz: venv
 	@HYPOTHESIS_PROFILE=nightly $(VENV)/bin/python -m pytest -q tests/test_fuzz_*.py
+
+# After a change of what the example, Claude Code or the judge asks.
+cassettes: image
+	@$(VENV)/bin/python .ci/cassettes
 
 image: docker
 	@$(VENV)/bin/skillwalker image build

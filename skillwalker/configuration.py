@@ -280,9 +280,10 @@ class _Reader:
         sandbox = self._table(value, ("sandbox",), SandboxTable, more=("network",))
         network = self._table(value, ("sandbox", "network"), NetworkTable)
         model = self._table(value, ("model",), ModelTable)
-        for one in ("record", "rehearse"):
-            if options.get(one) and options.get("replay"):
-                self._tell(child(self.prefix, "run", one), f"{one} and replay exclude each other: keep one")
+        for one in [name for name in ("record", "replay", "rehearse") if options.get(name)][1:]:
+            self._tell(
+                child(self.prefix, "run", one), "rehearse, record and replay exclude each other: keep one"
+            )
         if sandbox.get("image") and sandbox.get("dockerfile"):
             self._tell(
                 child(self.prefix, "sandbox", "dockerfile"),

@@ -173,7 +173,7 @@ def _usable(
                 problems += (Problem(f"{spelled(name)} {fault}") for fault in faults)
                 del layer[name]
         chosen = [spelled(name) for name in _ANSWERS if layer.get(name)]
-        if len(chosen) > 1 and layer.get("replay"):  # what is rehearsed can be recorded
+        if len(chosen) > 1:
             problems.append(Problem(f"{' and '.join(chosen)} exclude each other: give one of them"))
     return named, typed, problems
 

@@ -48,7 +48,7 @@ def test_they_are_small_and_tell_nothing_of_the_machine_that_recorded_them() -> 
 
 
 def test_judges_are_asked_as_when_they_were_recorded() -> None:
-    """Otherwise: `skillwalker run --isolated --rehearse --record cassettes` in the example's directory."""
+    """Otherwise: `make cassettes`."""
     for path in CASSETTES.glob("*.judge.jsonl"):
         for one in read(path).exchanges:
             assert [part.value["text"] for part in one.request.system] == [SYSTEM]

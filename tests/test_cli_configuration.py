@@ -127,6 +127,7 @@ def test_without_a_root_a_wrong_option_is_told_first(run_cli, tmp_path, monkeypa
     [
         (["--record", "a", "--replay", "b"], "--record and --replay exclude each other: give one of them\n"),
         (["--rehearse", "--replay", "b"], "--rehearse and --replay exclude each other: give one of them\n"),
+        (["--rehearse", "--record", "b"], "--rehearse and --record exclude each other: give one of them\n"),
     ],
 )
 def test_one_answers(run_cli, root, options, told):

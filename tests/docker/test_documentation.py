@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rehearsed_model import RehearsedModel
 from roots import write
+from upstream_support import SECRET
 
 from skillwalker.packaged import packaged
 
@@ -30,11 +32,21 @@ def commands(page: Path) -> list[str]:
 
 def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     bin_directory = Path(sys.executable).parent
+    if "--record" in command:  # asks a model
+        with RehearsedModel(directory) as model:
+            own = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": SECRET}
+            return _run(command, directory, bin_directory, own)
+    return _run(command, directory, bin_directory, {})
+
+
+def _run(
+    command: str, directory: Path, bin_directory: Path, more: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         shell=True,
         cwd=directory,
-        env={**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}"},
+        env={**os.environ, **more, "PATH": f"{bin_directory}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,
