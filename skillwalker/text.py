@@ -14,8 +14,8 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
     chr(code) for code in range(0xFE00, 0xFE10)
 }
 _COMMAND = "##["
-"""Anywhere in a line it begins a command of GitHub's runner, `##[add-mask]` for one; the newer `::` does so at
-a line's start. Source: actions/runner, src/Runner.Common/ActionCommand.cs."""
+"""Begins a command of GitHub's runner anywhere in a line, such as `##[add-mask]`; the newer `::` does so at a
+line's start. Source: actions/runner, src/Runner.Common/ActionCommand.cs."""
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _NOT_PLAIN = re.compile(r"[^ -~]")
 _NOT_PLAIN_IN_LINES = re.compile(r"[^ -~\n\t]")
