@@ -3,6 +3,7 @@ directories, which may take long to measure, from another."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -122,12 +123,14 @@ class Supervisor:
     def __init__(self, tick_seconds: float = 0.25) -> None:
         self._tick = tick_seconds
         self._trials: dict[int, Watched] = {}
-        self._lock = threading.Lock()  # guards _trials
+        self._lock = threading.Lock()  # guards _trials, _waiting and _break_off_at
         self._interrupted: Stopped | None = None
+        self._waiting: dict[threading.Event, Callable[[], object]] = {}
+        self._break_off_at = math.inf
         self._end = threading.Event()
         self._threads = [
-            threading.Thread(target=self._run, args=(look,), name=f"supervisor: {look.__name__}", daemon=True)
-            for look in (Watched.look, Watched.measure)
+            threading.Thread(target=self._run, args=(step,), name=f"supervisor:{step.__name__}", daemon=True)
+            for step in (self._look, self._measure)
         ]
 
     def __enter__(self) -> Supervisor:
@@ -154,23 +157,53 @@ class Supervisor:
             with self._lock:
                 del self._trials[id(trial)]
 
+    @contextmanager
+    def breaking_off(self, break_off: Callable[[], object]) -> Iterator[threading.Event]:
+        """Has what the block waits for broken off where all trials are stopped; tells whether it was."""
+        done = threading.Event()
+        with self._lock:
+            self._waiting[done] = break_off
+        try:
+            yield done
+        finally:
+            with self._lock:
+                self._waiting.pop(done, None)
+
     def stop_all(self, why: Stopped, grace: float = GRACE_SECONDS) -> None:
         """Ends every trial, also those that only start now; `grace` 0 kills at once."""
+        now = time.monotonic()
         with self._lock:
             self._interrupted = why
+            self._break_off_at = min(self._break_off_at, now + grace)
             trials = list(self._trials.values())
         for trial in trials:
-            trial.stop(why, time.monotonic(), grace)
+            trial.stop(why, now, grace)
 
-    def _run(self, look: Callable[[Watched, float], None]) -> None:
+    def _run(self, step: Callable[[], None]) -> None:
         while not self._end.wait(self._tick):
-            with self._lock:
-                trials = list(self._trials.values())
-            for trial in trials:
-                now = time.monotonic()
-                try:
-                    look(trial, now)
-                except Exception as error:  # noqa: BLE001 -- whatever it is
-                    # Whoever cannot be watched may not go on, and the others are watched all the same.
-                    text = f"the trial could not be watched: {type(error).__name__}: {error}"
-                    trial.stop(Stopped(Reason.SANDBOX_ERROR, text), now, grace=0)
+            step()
+
+    def _look(self) -> None:
+        self._each(Watched.look)
+        with self._lock:
+            late = dict(self._waiting) if time.monotonic() >= self._break_off_at else {}
+            for done in late:
+                del self._waiting[done]
+        for done, break_off in late.items():
+            done.set()
+            break_off()
+
+    def _measure(self) -> None:
+        self._each(Watched.measure)
+
+    def _each(self, look: Callable[[Watched, float], None]) -> None:
+        with self._lock:
+            trials = list(self._trials.values())
+        for trial in trials:
+            now = time.monotonic()
+            try:
+                look(trial, now)
+            except Exception as error:  # noqa: BLE001 -- whatever it is
+                # Whoever cannot be watched may not go on, and the others are watched all the same.
+                text = f"the trial could not be watched: {type(error).__name__}: {error}"
+                trial.stop(Stopped(Reason.SANDBOX_ERROR, text), now, grace=0)

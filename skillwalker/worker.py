@@ -160,9 +160,12 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     prices = job.settings.prices
     cost_usd = cost_of(spends(traffic.answered, prices)) if prices else None
     worker.listener.doing(job.id, "judging")
-    by_claude_code = job.settings.judged_by_claude_code
+    by_claude_code = job.id in job.settings.judged_by_claude_code
     caller = evolve(caller, purpose="judge", by_claude_code=by_claude_code)
-    with worker.gateway.open(caller, directory / "gateway.jsonl") as link:
+    with (
+        worker.gateway.open(caller, directory / "gateway.jsonl") as link,
+        worker.supervisor.breaking_off(link.close) as broken_off,
+    ):
         judge: Judge = AnthropicJudge(link)
         if by_claude_code:
             judge = ClaudeCodeJudge(worker.sandbox, link, job.id, job.settings.limits)
@@ -176,7 +179,9 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
             duration_ms=observed.duration_ms,
             cost_usd=cost_usd,
         )
-    reason = health.reason or next((one.verdict.reason for one in judged if one.verdict.reason), None)
+    reasons = [one.verdict.reason for one in judged if one.verdict.reason]
+    if health.healthy and broken_off.is_set() and Reason.JUDGE_ERROR in reasons:
+        reasons.insert(0, Reason.INTERRUPTED)
     billed = bill(
         traffic,
         link.traffic(),
@@ -189,7 +194,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         index=job.index,
         outcome=trial_outcome(one.verdict for one in judged),
         arm=job.arm,
-        reason=reason,
+        reason=health.reason or next(iter(reasons), None),
         message=health.message,
         healthy=health.healthy,
         duration_ms=observed.duration_ms,

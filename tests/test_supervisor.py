@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+import pytest
 from attrs import define, field, frozen
 
 from skillwalker.health import Stopped
@@ -203,6 +204,21 @@ def test_stopping_all_reaches_running_trials_and_those_that_start_later():
             assert running.done == ["interrupt"]
         with supervisor.watch(watched(later, start=now)):
             assert later.done == ["interrupt"]
+
+
+@pytest.mark.parametrize("grace", [0.0, 0.1])
+def test_who_waits_for_something_else_is_broken_off_too_and_whoever_comes_later(grace):
+    broken_off: list[str] = []
+    with Supervisor(tick_seconds=0.01) as supervisor:
+        with supervisor.breaking_off(lambda: broken_off.append("before")) as before:
+            pass
+        with supervisor.breaking_off(lambda: broken_off.append("now")) as now:
+            supervisor.stop_all(Stopped(Reason.INTERRUPTED, "the run got SIGINT"), grace)
+            assert now.wait(10)
+        with supervisor.breaking_off(lambda: broken_off.append("later")) as later:
+            assert later.wait(10)
+    assert broken_off == ["now", "later"]
+    assert not before.is_set()
 
 
 def test_the_thread_looks_by_itself():
