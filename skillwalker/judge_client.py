@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from anthropic.types import Message, OutputConfigParam
 
 MAX_TOKENS = 32_000
-"""Of an answer, thinking included; some 400 criteria with three sentences each."""
+"""Of an answer, thinking included; some 300 criteria with a quote and three sentences each."""
 TIMEOUT_SECONDS = 600.0
 """Of one attempt; the gateway may hold a request back for a while."""
 MAX_RETRIES = 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from skillwalker.expectations.grades import QUOTE_SHOWN, Grade, Quotable, decide
@@ -31,6 +33,13 @@ def test_a_quote_is_found_whatever_stands_around_and_between(quote: str) -> None
 )
 def test_what_was_not_shown_is_not_found(quote: str) -> None:
     assert not SHOWN.holds(quote)
+
+
+def test_a_quote_in_shreds_is_none() -> None:
+    started = time.process_time()
+    assert not Quotable.of("word " * 100_000).holds("word ... " * 20_000)
+    assert Quotable.of("a b c").holds("a ... c")
+    assert time.process_time() - started < 2
 
 
 def test_one_vote_speaks_for_itself() -> None:

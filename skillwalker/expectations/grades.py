@@ -15,6 +15,9 @@ from skillwalker.text import count, safe
 QUOTE_SHOWN = 400
 """Characters of a quote in a detail."""
 
+MOST_PARTS = 20
+"""Of a quote with `...` in it; looking up thousands would take its time."""
+
 _SPACE = re.compile(r"\s+")
 _LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _MARKS = "\"'“”„‘’«»`"
@@ -84,7 +87,7 @@ class Quotable:
             return True
         parts = [part.strip() for part in _LEFT_OUT.split(bare)]
         parts = [part for part in parts if part]
-        return len(parts) > 0 and all(part in self._text for part in parts)
+        return 0 < len(parts) <= MOST_PARTS and all(part in self._text for part in parts)
 
 
 def _spaced(text: str) -> str:

@@ -15,7 +15,7 @@ from skillwalker.expectations.rubric import FOLDER, Criterion, read_rubric
 from skillwalker.judging import answer_schema
 from skillwalker.models import MODEL_IDS, is_model
 from skillwalker.outcomes import Outcome
-from skillwalker.text import count, safe
+from skillwalker.text import count, listed, safe
 
 if TYPE_CHECKING:
     from skillwalker.expectations.evidence import Evidence
@@ -154,7 +154,7 @@ class LlmJudge:
         if model and self.votes > 1:
             split = [criterion.id for criterion in criteria if decided[criterion.id].split]
             message += f" in {self.votes} votes, " + (
-                f"not agreed on {', '.join(split)}" if split else "all agreed"
+                f"not agreed on {listed(split)}" if split else "all agreed"
             )
         if unfounded := sum(one.unfounded for one in decided.values()):
             message += f"; {count(unfounded, 'quote')} of the judge not found in what it was shown"
