@@ -48,6 +48,13 @@ def test_failures_come_first_then_what_was_not_measured():
     assert "3 tests: 1 passed, 1 failed, 1 unmeasured in 5.1 s" in lines
 
 
+def test_judges_cost_is_told_apart():
+    trial = evolve(a_trial(Outcome.PASSED), cost_usd=0.25, judge_cost_usd=0.02)
+    assert "0.2500 USD and 0.0200 USD for judges" in report(a_test("judged", trial))[-1]
+    trial = evolve(trial, judge_cost_usd=0)
+    assert report(a_test("unjudged", trial))[-1].endswith(", 0.2500 USD")
+
+
 def test_a_reason_comes_with_what_to_do():
     lines = report(a_test("late", a_trial(Outcome.UNMEASURED, reason=Reason.TIMEOUT)))
 

@@ -118,6 +118,8 @@ def counts(run: RunResult, paint: Paint = plain) -> str:
 def _summary(run: RunResult, paint: Paint) -> str:
     took = "" if run.duration_ms is None else f" in {run.duration_ms / 1000:.1f} s"
     cost = "" if run.cost_usd is None else f", {run.cost_usd:.4f} USD"
+    if run.cost_usd is not None and run.judge_cost_usd:
+        cost += f" and {run.judge_cost_usd:.4f} USD for judges"
     missing = sum(never_ran(run, test) for test in run.tests)
     not_run = f" ({missing} not run)" if missing else ""
     spared = f"; {told}" if (told := saved(run)) else ""
