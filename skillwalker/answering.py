@@ -48,11 +48,19 @@ class Answering:
     prices: Prices | None = None
     budget: Budget | None = None
     _recording: RecordingResponder | None = field(default=None, repr=False)
+    _replayed: Path | None = None
 
-    @property
-    def judged_by_claude_code(self) -> bool:
-        """Whether a second Claude Code has to judge, since only its own requests may use the credential."""
-        return self.credential is not None and self.credential.kind == "subscription"
+    def judged_by_claude_code(self, trials: Iterable[str]) -> frozenset[str]:
+        """Those whose judge has to be a second Claude Code: only its own requests may use a subscription.
+
+        Where such a judge was recorded, it has to be one again.
+        """
+        if self._replayed:
+            from skillwalker.gateway.cassettes.checking import asked_by_claude_code
+
+            return frozenset(asked_by_claude_code(self._replayed, trials))
+        subscription = self.credential is not None and self.credential.kind == "subscription"
+        return frozenset(trials if subscription else ())
 
     def close(self) -> tuple[str, ...]:
         """To be called when the last answer is over; what could not be kept, a sentence each."""
@@ -174,7 +182,8 @@ def answering(
     if source == "replay" and request.replay:
         from skillwalker.gateway.cassettes.replaying import ReplayResponder
 
-        return Answering(source, FaultsResponder(ReplayResponder(request.replay, redactor=redactor)))
+        replaying = ReplayResponder(request.replay, redactor=redactor)
+        return Answering(source, FaultsResponder(replaying), replayed=request.replay)
     from skillwalker.gateway.budget import Budget, BudgetResponder
     from skillwalker.gateway.cassettes.recording import RecordingResponder
     from skillwalker.gateway.forward import ForwardResponder

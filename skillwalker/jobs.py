@@ -29,7 +29,7 @@ class Settings:
 
     Attributes:
         prices: What answers cost; None where nothing is spent.
-        judged_by_claude_code: Whether a second Claude Code judges, and not a client of ours.
+        judged_by_claude_code: Ids of trials that a second Claude Code judges, and not a client of ours.
     """
 
     timeout_seconds: float = 600.0
@@ -39,7 +39,7 @@ class Settings:
     judge_model: str | None = None
     claude_code_version: str | None = None
     prices: Prices | None = None
-    judged_by_claude_code: bool = False
+    judged_by_claude_code: frozenset[str] = frozenset()
 
 
 @frozen

@@ -7,14 +7,26 @@ from pathlib import Path
 
 from attrs import evolve
 
-from skillwalker.answering import Asked, answering, answering_problems, judge_models
+from skillwalker.answering import (
+    Asked,
+    answering,
+    answering_problems,
+    judge_models,
+    model_source,
+    overrun,
+)
 from skillwalker.checks import CheckedTest, check
 from skillwalker.claude_code import prompt_text
+from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.expectations.base import Health, Services
+from skillwalker.gateway.budget import Overrun
+from skillwalker.gateway.cassettes.cassette import cassette_file
+from skillwalker.gateway.cassettes.checking import asked_by_claude_code
 from skillwalker.gateway.responders import Caller
 from skillwalker.gateway.server import Gateway
 from skillwalker.gateway.spending import cost_of, spends
+from skillwalker.history import REAL
 from skillwalker.judge_client import AnthropicJudge, import_ahead
 from skillwalker.judged_by import expect_digest, judged_by
 from skillwalker.kinship import kinship_notices
@@ -32,6 +44,11 @@ from skillwalker.transcript import Transcript
 from skillwalker.tree import Tree
 from skillwalker.verdicts import judge_all
 from skillwalker.workspace import Workspace
+
+_NEEDS_KEY = (
+    "llm-judge needs an API key here, set ANTHROPIC_API_KEY: a subscription is for Claude Code's own "
+    "requests, and Claude Code judges in a run only"
+)
 
 
 def rejudge(
@@ -57,6 +74,7 @@ def rejudge(
     """
     redactor, environment = redactor or Redactor(), environment or {}
     # A second Claude Code would need a sandbox; here a client of ours asks, with a key.
+    only_subscription = _has_only_a_subscription(request, environment)
     request = evolve(request, subscription=False)
     run = load_run(directory)
     if tests is not None:
@@ -66,14 +84,21 @@ def rejudge(
     known = _checked(run, request.root)
     judge_model = request.judge_model
     asks = any(one.uses_judge for one in known.values())
+    beyond: Overrun | None = None
     if asks:
-        if problems := list(_unanswered(request, known, run, environment)):
+        asked = _asked(request, known, run)
+        if only_subscription:
+            raise ConfigurationError([_NEEDS_KEY])
+        if problems := list(_unanswered(request, asked, environment)):
             raise ConfigurationError(problems)
         import_ahead()
+        if beyond := overrun(request, asked, 1):
+            say(f"--max-cost ${request.max_cost_usd:g}; {beyond}")
         tested = [(known[test.eval, test.name], test.model) for test in run.tests if test.trials]
         for note in kinship_notices(request, tested):
             say(f"note: {note}")
-    answers = answering(request if asks else evolve(request, rehearse=True), environment, redactor, say)
+    answered = request if asks else evolve(request, rehearse=True)
+    answers = answering(answered, environment, redactor, say, overrun=beyond)
     again_judged = []
     with Gateway(answers.responder) as gateway:
         for test in run.tests:
@@ -92,18 +117,28 @@ def rejudge(
     return rejudged(run, again, directory.manifest(), now, source)
 
 
-def _unanswered(
-    request: RunRequest,
-    known: Mapping[tuple[str, str], CheckedTest],
-    run: RunResult,
-    environment: Mapping[str, str],
-) -> Iterator[Problem]:
-    """Why the judges would get no answers."""
+def _asked(request: RunRequest, known: Mapping[tuple[str, str], CheckedTest], run: RunResult) -> Asked:
     models = {model_id(one): None for checked in known.values() for one in judge_models(request, checked)}
     judged = [
         trial.id for test in run.tests if known[test.eval, test.name].uses_judge for trial in test.trials
     ]
-    yield from answering_problems(request, Asked(tuple(models), (), tuple(judged)), environment)
+    return Asked(tuple(models), (), tuple(judged))
+
+
+def _unanswered(request: RunRequest, asked: Asked, environment: Mapping[str, str]) -> Iterator[Problem]:
+    """Why the judges would get no answers."""
+    yield from answering_problems(request, asked, environment)
+    if model_source(request) == "replay" and request.replay:
+        why = "Claude Code itself asked, with a subscription: only a run can replay it"
+        for one in sorted(asked_by_claude_code(request.replay, asked.judged)):
+            yield Problem(why, str(cassette_file(request.replay, one, "judge")))
+
+
+def _has_only_a_subscription(request: RunRequest, environment: Mapping[str, str]) -> bool:
+    if model_source(request) not in REAL or not request.subscription:
+        return False
+    with_it, without = (find_credentials(environment, subscription=allowed) for allowed in (True, False))
+    return with_it.used is not None and without.used is None
 
 
 def _checked(run: RunResult, root: Path) -> Mapping[tuple[str, str], CheckedTest]:

@@ -187,7 +187,7 @@ def run(
             judge_model=request.judge_model,
             claude_code_version=version,
             prices=answers.prices,
-            judged_by_claude_code=answers.judged_by_claude_code,
+            judged_by_claude_code=answers.judged_by_claude_code(asked_by(prepared).trials),
         )
         if resumed:
             directory = resumed.directory

@@ -15,6 +15,7 @@ from transcripts import init, result, says
 from upstream_support import SECRET
 
 from skillwalker.cli.main import exit_code
+from skillwalker.errors import ConfigurationError
 from skillwalker.expectations.base import Detail
 from skillwalker.judged_by import judged_by
 from skillwalker.judging import answer_text, asked_ids
@@ -235,3 +236,37 @@ def test_a_judge_of_the_same_family_is_told_once(tmp_path: Path, model: Model) -
     said: list[str] = []
     by_model(a_root(tmp_path), tmp_path, model, said)
     assert len([line for line in said if "same family" in line]) == 1
+
+
+def test_a_subscription_alone_judges_nothing_again(tmp_path: Path, model: Model) -> None:
+    directory = a_root(tmp_path)
+    token = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-of-the-tests-only", "ANTHROPIC_BASE_URL": model.url}
+    request = RunRequest(root=tmp_path, cwd=tmp_path, subscription=True)
+
+    with pytest.raises(ConfigurationError, match="llm-judge needs an API key"):
+        rejudge(directory, request, environment=token)
+    assert not model.asked
+    rejudge(directory, request, environment={**token, "ANTHROPIC_API_KEY": SECRET}, say=lambda _: None)
+    assert {asked.headers["x-api-key"] for asked in model.asked} == {SECRET}
+
+
+def test_a_judge_that_was_a_claude_code_is_replayed_by_runs_only(tmp_path: Path) -> None:
+    directory = a_root(tmp_path)
+    (judged,) = (path.name for path in directory.path.glob("trials/*tidies*"))
+    header = {"cassette": 1, "trial": judged, "purpose": "judge", "claude_code": "2.1.332", "exchanges": 0}
+    (tmp_path / "cassettes").mkdir()
+    (tmp_path / "cassettes" / f"{judged}.judge.jsonl").write_text(json.dumps(header) + "\n")
+
+    with pytest.raises(ConfigurationError, match="only a run can replay it"):
+        rejudge(directory, RunRequest(root=tmp_path, cwd=tmp_path, replay=tmp_path / "cassettes"))
+
+
+def test_what_may_be_spent_beyond_a_cap_is_told_first(tmp_path: Path, model: Model) -> None:
+    directory = a_root(tmp_path)
+    said: list[str] = []
+    environment = {"ANTHROPIC_API_KEY": SECRET, "ANTHROPIC_BASE_URL": model.url}
+    request = RunRequest(root=tmp_path, cwd=tmp_path, max_cost_usd=1.0)
+
+    rejudge(directory, request, environment=environment, say=said.append)
+
+    assert [line for line in said if line.startswith("--max-cost $1; at most $")]

@@ -188,12 +188,14 @@ def test_a_refused_pace_holds_all_trials_and_is_told(run, model):
     assert "slow" in err
 
 
-def test_a_subscription_is_used_by_claude_code_alone_also_for_judging(root, run, model, monkeypatch):
+def test_a_subscription_is_used_by_claude_code_alone_also_for_judging_and_in_a_replay(
+    root, run, model, monkeypatch
+):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-of-the-tests-only")
     (root / "skillwalker.toml").write_text("[model]\nsubscription = true\n")
 
-    found, _ = run()
+    found, _ = run("--record", str(root / "cassettes"))
 
     assert found["outcome"] == "passed"
     assert {asked.headers["authorization"] for asked in model.asked} == {
@@ -201,6 +203,12 @@ def test_a_subscription_is_used_by_claude_code_alone_also_for_judging(root, run,
     }
     assert all("oauth-2025-04-20" in asked.headers["anthropic-beta"] for asked in model.asked)
     assert all("claude-cli" in asked.headers["user-agent"] for asked in model.asked)
+
+    asked = len(model.asked)
+    monkeypatch.delenv("CLAUDE_CODE_OAUTH_TOKEN")
+    replayed, _ = run("--replay", str(root / "cassettes"))
+    assert [verdicts(test) for test in replayed["tests"]] == [verdicts(test) for test in found["tests"]]
+    assert len(model.asked) == asked
 
 
 def test_without_a_credential_nothing_starts_and_all_ways_are_named(root, run_cli, monkeypatch, model):

@@ -58,7 +58,7 @@ class Cassette:
 
     Attributes:
         skillwalker: Version that recorded it.
-        claude_code: Version that asked; None of a judge.
+        claude_code: Version that asked; None of a judge that was no Claude Code.
         rehearsed: Whether the answers were a rehearsal's, and no model's.
         cut: Whether the trial ended while an answer was still being given.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import json
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from skillwalker.errors import Problem
@@ -51,6 +52,18 @@ def missing(directory: Path, trial_ids: Collection[str], judged_trial_ids: Colle
     if silent:
         notices.append(f"no judge's cassette in {directory} for {listed(silent, 3)}: {_RECORD}")
     return notices
+
+
+def asked_by_claude_code(directory: Path, trial_ids: Iterable[str]) -> Iterator[str]:
+    """The trials whose judge, as it was recorded, is a Claude Code; nothing is said of damaged cassettes."""
+    for one in trial_ids:
+        try:
+            with cassette_file(directory, one, "judge").open("rb") as file:
+                header = json.loads(file.readline())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(header, dict) and header.get("claude_code"):
+            yield one
 
 
 def _unreadable(directory: Path, trial_ids: Collection[str], judged: Collection[str]) -> Iterator[Problem]:
