@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.figures import activation_tables, passed_of, saved
+from skillwalker.reports.figures import activation_tables, controls, passed_of, saved
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
 
@@ -128,13 +128,9 @@ def _summary(run: RunResult, paint: Paint) -> str:
 
 def _controls(run: RunResult, paint: Paint, moments: Moments | None) -> Iterator[str]:
     """How the controls ended, those first that did not pass; they are no tests and not counted as such."""
-    if not run.controls:
+    if not (told := controls(run)):
         return
-    outcomes = [control.test.outcome for control in run.controls]
-    told = ", ".join(
-        paint(f"{outcomes.count(one)} {one}", _COLOURS[one]) for one in reversed(_ORDER) if one in outcomes
-    )
-    yield f"{count(len(run.controls), 'control')}: {told}"
+    yield told
     for outcome in _ORDER[:2]:
         for control in run.controls:
             if control.test.outcome is outcome:

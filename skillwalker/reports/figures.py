@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from skillwalker.activation import Activation, activations
+from skillwalker.outcomes import Outcome
 from skillwalker.results import RunResult, TestResult
 from skillwalker.statistics import Rate, Spread, statistics_of
 from skillwalker.text import count, safe
@@ -45,6 +46,15 @@ def activation_tables(run: RunResult) -> Iterator[tuple[str, ...]]:
         trials = one.called + one.missed + one.surplus + one.spared + one.unmeasured
         if trials > 1 and run.model_source in ("api", "record"):
             yield tuple(_table(one))
+
+
+def controls(run: RunResult) -> str | None:
+    """Such as `2 controls: 1 passed, 1 failed`; None where there are none."""
+    if not run.controls:
+        return None
+    outcomes = [control.test.outcome for control in run.controls]
+    told = ", ".join(f"{outcomes.count(one)} {one}" for one in Outcome if one in outcomes)
+    return f"{count(len(outcomes), 'control')}: {told}"
 
 
 def saved(run: RunResult) -> str | None:

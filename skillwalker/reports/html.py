@@ -30,6 +30,7 @@ from skillwalker.reports.facts import (
     totals,
     trial_facts,
 )
+from skillwalker.reports.figures import activation_tables, controls
 from skillwalker.reports.moments import Moment, Moments
 from skillwalker.reports.saved import Scaffold
 from skillwalker.reports.source import Source
@@ -138,7 +139,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
     """
     from markupsafe import Markup
 
-    trials = sum(len(test.trials) for test in source.run.tests)
+    trials = sum(len(test.trials) for test in source.run.all_tests)
     room = max(_LEAST, min(_MOST, _PAGE // max(trials, 1)))
     style, script = ((_FILES / name).read_text("utf-8") for name in ("page.css", "page.js"))
     run = source.run
@@ -158,7 +159,12 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             cost=dollars(run.cost_usd),
             facts=run_facts(source),
             comparison=comparison,
-            tests=(TestPage(source, test, room) for test in source.tests()),
+            controls=controls(run),
+            tables=[*activation_tables(run)],
+            tests=(
+                TestPage(source, test, room)
+                for test in (*source.tests(), *(control.test for control in run.controls))
+            ),
             outcomes=(Outcome.FAILED, Outcome.UNMEASURED, Outcome.PASSED),
         )
     )

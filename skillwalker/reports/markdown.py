@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, not_passed, verdict_headline
 from skillwalker.reports.facts import passed_of, run_facts, test_facts, trial_facts
+from skillwalker.reports.figures import activation_tables, controls
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
 from skillwalker.results import Judged, TestResult, TrialResult
@@ -38,7 +39,12 @@ def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
     yield f"# Skillwalker: {run.outcome}\n\n{count(len(run.tests), 'test')}: {counts(run)}\n\n"
     if ending := how_it_ended(run):
         yield f"**{ending}**\n\n"
-    room = limit - len(last.encode()) - 4_096  # what has been said above, and what will be of the rest
+    together = "".join(_together(source))
+    if len(together.encode()) > limit // 4:
+        together = "… tables of activation: there is no room for them\n\n"
+    room = (
+        limit - len((last + together).encode()) - 4_096
+    )  # what has been said above, and what will be of the rest
     for number, test in enumerate(source.tests()):
         text = "".join(_test(source, test))
         room -= len(text.encode())
@@ -47,6 +53,7 @@ def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
             yield f"… {count(left_out, 'more test')}: this is all that there is room for\n\n"
             break
         yield text
+    yield together
     facts = "".join(f"- {fact.label}: {code(fact.value, 500)}\n" for fact in run_facts(source))
     yield f"\n<details><summary>About this run</summary>\n\n{facts}\n</details>\n\n{last}"
 
@@ -85,11 +92,25 @@ def _test(source: Source, test: TestResult) -> Iterator[str]:
         where = place.file.relative_to(source.root) if source.root else place.file
         yield f"{code(f'{where}:{place.line}' if place.line else str(where))}, "
     yield ", ".join(f"{fact.label} {code(fact.value, 200)}" for fact in test_facts(test)) + f"{of}\n\n"
+    if test.blind:
+        yield f"- {code(test.blind)}\n\n"
+        return
     if not test.trials and not never_ran(run, test):
         yield "- no trial ran to its end\n"
     for trial in test.trials:
         yield from _trial(source, test, trial)
     yield "\n"
+
+
+def _together(source: Source) -> Iterator[str]:
+    """What tests of activation say together, and whether they can be believed."""
+    if told := controls(source.run):
+        yield f"{told}\n\n"
+        for control in source.run.controls:
+            if control.test.outcome is not Outcome.PASSED:
+                yield from _test(source, control.test)
+    for table in activation_tables(source.run):
+        yield block("\n".join(table)) + "\n"
 
 
 def _trial(source: Source, test: TestResult, trial: TrialResult) -> Iterator[str]:

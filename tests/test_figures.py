@@ -1,0 +1,126 @@
+"""What trials say together, in every report."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import cmarkgfm
+from attrs import evolve
+from stored_runs import FAILED, PASSED, UNMEASURED, a_test, a_trial, keep, verdict
+
+from skillwalker.records import load_run
+from skillwalker.reports.console import run_report
+from skillwalker.reports.figures import passed_of, test_figures
+from skillwalker.reports.html import html
+from skillwalker.reports.junit import junit
+from skillwalker.reports.markdown import markdown
+from skillwalker.reports.source import Source
+from skillwalker.results import Outcome, Target, TestResult
+
+HOSTILE = "acme:<script>alert(1)</script>\x1b[2J"
+
+
+def activation(
+    name: str, *outcomes: Outcome, should: bool, id_: str = "acme:tidy", arm: str = "main"
+) -> TestResult:
+    trials = [
+        evolve(
+            a_trial(name, index, verdict(one), turns=index, healthy=one is not UNMEASURED),
+            id=f"csv.{name}.{arm}.{index}",
+            arm=arm,
+        )
+        for index, one in enumerate(outcomes, 1)
+    ]
+    test = a_test(name, *trials)
+    return evolve(test, type="skill-call", target=Target("skill", id_, should, 0), arm=arm)
+
+
+TESTS = (
+    activation("yes", PASSED, PASSED, FAILED, should=True),
+    activation("no", PASSED, PASSED, UNMEASURED, should=False),
+)
+
+
+def reports(root: Path, *tests: TestResult, source: str = "api") -> dict[str, str]:
+    kept = Source.of(keep(root, *tests, source=source))
+    return {
+        "console": run_report(load_run(kept.directory)),
+        "markdown": "".join(markdown(kept)),
+        "html": "".join(html(kept)),
+        "junit": "".join(junit(kept)),
+    }
+
+
+def test_the_table_in_words(tmp_path: Path) -> None:
+    lines = reports(tmp_path, *TESTS)["console"].splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("acme:tidy (skill, opus)"))
+    assert [" ".join(line.split()) for line in lines[at : at + 4]] == [
+        "acme:tidy (skill, opus) called not called",
+        "should be called 2 1 recall 67% (21% to 94%), 2 of 3",
+        "should not be called 0 2 precision 100% (34% to 100%), 2 of 2",
+        "not measured: 1 trial",
+    ]
+
+
+def test_every_report_for_people_has_the_table_and_what_is_flaky(tmp_path: Path) -> None:
+    for name, text in reports(tmp_path, *TESTS).items():
+        if name != "junit":
+            assert "67% (21% to 94%), 2 of 3" in text, name
+            assert "2 of 3 measured passed, 2 needed; flaky" in text, name
+
+
+def test_a_rehearsed_run_shows_no_rate_anywhere(tmp_path: Path) -> None:
+    for text in reports(tmp_path, *TESTS, source="rehearsal").values():
+        assert "recall" not in text
+        assert "pass rate" not in text
+
+
+def test_one_trial_says_nothing_together(tmp_path: Path) -> None:
+    alone = activation("alone", PASSED, should=True)
+    assert test_figures(alone) == {}
+    assert "recall" not in reports(tmp_path, alone)["console"]
+
+
+def test_rates_and_spreads_of_a_test() -> None:
+    assert test_figures(TESTS[0]) == {
+        "pass rate": "67% (21% to 94%)",
+        "pass@3": "100%",
+        "pass^3": "0%",
+        "turns": "2.0 ± 1.0",
+        "time": "1.5 ± 0.0 s",
+        "cost per trial": "0.2500 ± 0.0000 USD",
+    }
+
+
+def test_what_was_not_needed_is_not_called_unmeasured() -> None:
+    early = evolve(activation("t", PASSED, PASSED, should=True), planned=3, stop_early=True)
+    assert passed_of(early) == "2 of 2 measured passed, 1 not run for want of any effect, 2 needed"
+
+
+def test_controls_and_what_is_blind_in_every_report(tmp_path: Path) -> None:
+    named = activation("control", FAILED, should=True, arm="control")
+    found = reports(tmp_path, named, *TESTS)
+    for name, text in found.items():
+        assert "the measurement is blind: acme:tidy was not called by a prompt that names it" in text, name
+        if name != "junit":
+            assert "1 control: 1 failed" in text, name
+    assert 'tests="2" failures="0" errors="2"' in found["junit"]
+
+
+def test_ids_of_others_stay_text(tmp_path: Path) -> None:
+    named = activation("control", FAILED, should=True, arm="control", id_=HOSTILE)
+    tests = (named, activation("yes", PASSED, PASSED, should=True, id_=HOSTILE), *TESTS)
+    found = reports(tmp_path, *tests)
+
+    class Scripts(HTMLParser):
+        number = 0
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            self.number += tag == "script"
+
+    scripts = Scripts()
+    scripts.feed(found["html"])
+    assert scripts.number == 1  # the page's own
+    assert "<script" not in str(cmarkgfm.github_flavored_markdown_to_html(found["markdown"]))
+    assert "\x1b" not in "".join(found.values())
