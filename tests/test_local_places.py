@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from skillwalker.sandbox import local_places
-from skillwalker.sandbox.local_places import KEPT, RUNS, clear, make_run_directory, remove
+from skillwalker.sandbox.local_places import (
+    KEPT,
+    RUNS,
+    clear,
+    make_run_directory,
+    remove,
+    temporary_directory,
+)
 from skillwalker.sandbox.owner import Owner
 
 LIVE = Owner.current()
@@ -53,6 +60,17 @@ def test_only_what_the_dead_left_goes(temporary, dead):
     assert [one.path for one in cleared.removed] == [theirs]
     assert {one.path for one in cleared.elsewhere} == {far, strange}
     assert set(temporary.iterdir()) == {ours, far, strange, other, file, link}
+
+
+def test_a_directory_for_a_while_is_gone_afterwards_and_also_where_its_process_was_killed(temporary, dead):
+    with temporary_directory() as path:
+        assert list(path.iterdir()) == []
+        assert clear().removed == ()
+    assert list(temporary.iterdir()) == []
+
+    left = make_run_directory(dead)
+    with temporary_directory():
+        assert not left.exists()
 
 
 def test_a_directory_without_an_owner_is_given_a_minute(temporary):

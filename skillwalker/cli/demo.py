@@ -24,17 +24,17 @@ def demo(
 ) -> None:
     """Run the packaged example, isolated and rehearsed: needs Docker, no key."""
     import shutil
-    import tempfile
 
     from skillwalker.cli.running import carry_out
     from skillwalker.errors import ConfigurationError
     from skillwalker.packaged import packaged
     from skillwalker.request import RunRequest
+    from skillwalker.sandbox.local_places import temporary_directory
 
     if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise ConfigurationError([f"--into {into} is there already; name a new directory"])
-    with tempfile.TemporaryDirectory(prefix="skillwalker-demo-") as temporary:
-        root = (into or Path(temporary) / "example").absolute()
+    with temporary_directory() as temporary:
+        root = (into or temporary / "example").absolute()
         shutil.copytree(
             packaged("examples/csv-toolbox"),
             root,

@@ -84,7 +84,6 @@ _KEPT = ("image", "model", "rehearse", "background", "timeout", "max_cost")
 
 
 def _open(prepared: Prepared, planned: PlannedTest, environment: Mapping[str, str]) -> None:
-    import tempfile
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
@@ -96,6 +95,7 @@ def _open(prepared: Prepared, planned: PlannedTest, environment: Mapping[str, st
     from skillwalker.sandbox.docker import DockerSandbox
     from skillwalker.sandbox.engine import connect
     from skillwalker.sandbox.image import ensure_image
+    from skillwalker.sandbox.local_places import temporary_directory
     from skillwalker.sandbox.owner import RUN, Owner
     from skillwalker.sandbox.passing import passed_environment
     from skillwalker.sandbox.terminal import ended_by_signals
@@ -121,7 +121,7 @@ def _open(prepared: Prepared, planned: PlannedTest, environment: Mapping[str, st
         gateway = stack.enter_context(Gateway(answers.responder))
         link = gateway.open(Caller(trial_id=trial, purpose="trial", index=1, script=checked.script))
         stack.callback(link.close)
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="skillwalker-shell-")))
+        place = stack.enter_context(temporary_directory())
         paths = [sandbox.plugin_path(trial, index, name) for index, (name, _) in enumerate(planned.plugins)]
         process = sandbox.start(
             SandboxRequest(

@@ -72,7 +72,6 @@ def try_(
     import json
     import os
     import sys
-    import tempfile
 
     from attrs import evolve
 
@@ -82,6 +81,7 @@ def try_(
     from skillwalker.configuration import Configuration, read_configuration
     from skillwalker.errors import ConfigurationError
     from skillwalker.reports.console import banner
+    from skillwalker.sandbox.local_places import temporary_directory
     from skillwalker.sources import settle
     from skillwalker.text import safe
 
@@ -123,8 +123,7 @@ def try_(
         from skillwalker.cli.saving import find_target
 
         target = find_target(save, directories, home)
-    with tempfile.TemporaryDirectory(prefix="skillwalker-try-") as temporary:
-        place = Path(temporary)
+    with temporary_directory() as place:
         prepared = permitted(prepare_attempt(directories, prompt, evolve(request, root=place), project))
         result = perform(prepared, quiet_progress())
         attempt = read_attempt(prepared, result)

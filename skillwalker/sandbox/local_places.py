@@ -56,6 +56,19 @@ def make_run_directory(owner: Owner) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """An empty directory for this process alone; the next start removes it should this one be killed."""
+    clear()
+    place = make_run_directory(Owner.current())
+    try:
+        inner = place / "content"
+        inner.mkdir()
+        yield inner
+    finally:
+        remove(place)
+
+
 def clear(*, kept: bool = False) -> Cleared:
     """Removes the directories of dead runs of this user, after killing what still runs in them.
 
