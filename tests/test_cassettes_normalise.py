@@ -68,6 +68,7 @@ FIRST = {
     "node tests": "# duration_ms 41.25",
     "stat": "Device: 254,0\tInode: 1507567     Links: 1",
     "shell time": "real\t0m0.012s\nuser\t0m0.004s",
+    "environment": "CLAUDE_CODE_MESSAGING_TOKEN=d3c1b357697dda7cd92bd62fcfea1293",
 }
 SECOND = {
     "uuid": f"see /tmp/claude-1000/-workspace/{UUIDS[1]}/tasks",
@@ -92,6 +93,7 @@ SECOND = {
     "node tests": "# duration_ms 9",
     "stat": "Device: 254,0\tInode: 1507594     Links: 1",
     "shell time": "real\t1m0.012s\nuser\t0m0.010s",
+    "environment": "CLAUDE_CODE_MESSAGING_TOKEN=84f13d8b585dd053c66e9ac3728de3df",
 }
 
 

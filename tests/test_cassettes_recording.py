@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_secrets_are_overwritten_in_requests_answers_and_errors(tmp_path: Path) 
     )
 
     assert secret not in path.read_text("utf-8")
-    assert path.read_text("utf-8").count("*" * len(secret)) == 3
+    assert len(re.findall(r"\*{8,}", path.read_text("utf-8"))) == 3
 
 
 def test_errors_are_kept_as_they_went_to_the_client(tmp_path: Path) -> None:

@@ -165,6 +165,10 @@ def test_secrets_in_requests_do_not_count(tmp_path: Path) -> None:
 
     with linked(replaying(tmp_path, secrets=(secret,))) as link:
         assert content(link, body) == [text("ok")]
+    with linked(replaying(tmp_path, secrets=("that-of-another-machine",))) as link:
+        assert content(link, request(user("it is that-of-another-machine"))) == [text("ok")]
+    with linked(replaying(tmp_path)) as link:
+        assert 'now "it is seven *******"' in miss(link, request(user("it is seven *******")))
 
 
 def miss(link: Link, body: dict[str, Any]) -> str:

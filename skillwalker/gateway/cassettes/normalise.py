@@ -17,9 +17,13 @@ from typing import Any
 from attrs import define, field, frozen
 
 from skillwalker.gateway.cassettes.varying import BLANK, Source, Spot, Window, spots
+from skillwalker.redaction import SHORTEST
 
 _DROPPED = frozenset({"metadata", "stream"})
 _PARTS = frozenset({"model", "system", "tools", "messages"})
+
+# A secret is overwritten with as many stars as it is long, and elsewhere there may be another in its place.
+_SECRET = re.compile(rf"\*{{{SHORTEST},}}")
 
 
 @frozen
@@ -179,7 +183,7 @@ class _Walk:
             parts += [self.names.spread(text[last : spot.start]), self._shown(spot)]
             last = spot.end
         parts.append(self.names.spread(text[last:]))
-        return "".join(parts)
+        return _SECRET.sub("*" * SHORTEST, "".join(parts))
 
     def _shown(self, spot: Spot) -> str:
         if spot.kind not in BLANK:

@@ -59,6 +59,7 @@ _RESULT = rf"""
   | (?:Time|Duration|took):?{_GAP}(?P<duration6>\d+(?:\.\d+)?\ ?m?s){_END}
   | (?<=\()(?P<duration7>\d+(?:\.\d+)?\ ?m?s)(?=\))
   | (?<=Inode:\ )(?P<inode>\d+)
+  | (?<=CLAUDE_CODE_MESSAGING_TOKEN=)(?P<token>[0-9a-f]{{32}}){_END}
   | (?<=/)(?P<temp>tmp\.[0-9A-Za-z]{{10}}|tmp[a-z0-9_]{{8}}){_END}
   | {_START}(?P<time>
         \d{{4}}-\d\d-\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\ ?[+-]\d\d:?\d\d)?
