@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from local_support import run
+from rehearsed_model import RehearsedModel
 from roots import an_eval, plugin, text
+from upstream_support import SECRET
 
 from skillwalker.records import load_run
 from skillwalker.reports.console import run_report
@@ -85,3 +87,22 @@ def test_a_settled_run_has_nothing_left_and_one_that_was_cut_short_runs_what_is_
         ("failed", 1),
     ]
     assert trials(root) == ["fails.1", "fails.2", "passes.1", "passes.2"]
+
+
+def test_what_was_recorded_with_an_early_end_is_replayed_with_one(
+    run_cli: Callable[..., Any], root: Path, claude: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tapes = root / "cassettes"
+    command = ["--root", root, "run", "--yes", "--claude", claude, "--stop-early", "--format", "json"]
+    with RehearsedModel(root) as model:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+        recorded = json.loads(run_cli(*command, "--record", tapes).out)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    found = json.loads(run_cli(*command, "--replay", tapes).out)
+
+    for one in (recorded, found):
+        assert [test["outcome"] for test in one["tests"]] == ["passed", "failed"]
+        assert one["totals"]["trials_not_needed"] == 2
+    rates = [one["tests"][0]["statistics"]["rate"] for one in (recorded, found)]
+    assert rates == [{"value": 1.0, "hits": 2, "of": 2, "low": None, "high": None}, None]
