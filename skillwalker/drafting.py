@@ -12,10 +12,11 @@ from typing import Any
 from attrs import define, field
 
 from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.loading import EVALS, FILE
 from skillwalker.queries import short_name, unique_names
 from skillwalker.targets import Target
-from skillwalker.text import safe
+from skillwalker.text import has_controls, safe
 
 ANSWER = "Done, as asked."
 DRAFT = "draft"
@@ -120,16 +121,24 @@ class Draft:
 
 def rubric(title: str, criteria: Iterable[str], about: str = "") -> bytes:
     """A rubric file; what is about it, in prose, is for its reader."""
-    lines = [f"# {one_line(title)}", ""]
+    lines = [f"# Criteria of {one_line(title)}", ""]  # never `File: ...`, which is a heading with a meaning
     if about.strip():
-        lines += [f"> {line}".rstrip() for line in about.strip().splitlines()] + [""]
-    lines += [f"- {one_line(criterion)}" for criterion in criteria]
+        lines += [f"> {one_line(line)}".rstrip() for line in about.strip().splitlines()] + [""]
+    lines += [f"- {_criterion(criterion)}" for criterion in criteria]
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
+def _criterion(text: str) -> str:
+    """On one line, and read as one criterion: dashes alone would be a rule."""
+    line = one_line(text)
+    found = parse_rubric(f"- {line}")
+    return line if len(found) == 1 and found[0].text == line else f"This holds: {line}"
+
+
 def one_line(text: str) -> str:
-    """`text` without line breaks, and without what would begin a comment."""
-    return " ".join(text.split()).replace("<!--", "<! --")
+    """`text` without line breaks and control characters, and without what would begin a comment."""
+    plain = "".join(" " if has_controls(char) else char for char in text) if has_controls(text) else text
+    return " ".join(plain.split()).replace("<!--", "<! --")
 
 
 def write_draft(draft: Draft, root: Path) -> list[Path]:

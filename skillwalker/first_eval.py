@@ -29,6 +29,7 @@ _WHEN = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|\s[—–-]\s")
 _LONGEST = 160
 
+_ADVICE = b"\n\n<!-- Write what can be answered with yes or no, and would fail without the skill. -->\n\n"
 _CRITERIA = (
     "The request is fulfilled completely: nothing that was asked for is missing.",
     "What the answer claims to have done can be seen in the tool calls or in the changed files.",
@@ -82,7 +83,7 @@ def near_misses(target: Target, targets: Sequence[Target]) -> Iterator[str]:
 def _add_task(draft: Draft, request: str, *, called: bool) -> None:
     target = draft.target
     title = f"Task: {target.tail}"
-    text = rubric(title, _CRITERIA, "Write what can be answered with yes or no, and would fail without it.")
+    text = rubric(title, _CRITERIA).replace(b"\n\n", _ADVICE, 1)
     file = draft.add_file("rubrics", f"{target.tail.replace(':', '-')}.md", text)
     judge = {"llm-judge": {"rubricFile": file}}
     called = called or target.kind == "agent"

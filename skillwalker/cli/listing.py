@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from attrs import evolve, frozen
 from skillwalker.cli.options import Failed, Format, Globals, Keyword, Output, Select, globals_of
 
 if TYPE_CHECKING:
+    from skillwalker.evals import Eval
+    from skillwalker.loading import LoadedEval
     from skillwalker.results import RunResult
 
 
@@ -23,6 +26,13 @@ class What(enum.StrEnum):
     RUNS = "runs"
 
 
+class As(enum.StrEnum):
+    """Files of other tools."""
+
+    TRIGGER_EVALS = "trigger-evals"
+    EVALS_JSON = "evals-json"
+
+
 def list_(
     context: typer.Context,
     what: Annotated[What, typer.Argument(help="What to list.")] = What.EVALS,
@@ -30,11 +40,15 @@ def list_(
     keyword: Keyword = None,
     failed: Failed = False,
     output: Output = Format.CONSOLE,
+    as_: Annotated[
+        As | None,
+        typer.Option("--as", help="Print the tests as a file of skill-creator, where its form allows."),
+    ] = None,
 ) -> None:
     """List evals with their tests, or stored runs, all or those with the selected tests."""
     known, chosen = globals_of(context), _Chosen(tuple(select or ()), keyword, failed)
     if what is What.EVALS:
-        _evals(known, chosen, output)
+        _evals(known, chosen, output, as_)
     else:
         _runs(known, chosen, output)
 
@@ -66,8 +80,7 @@ def failed_in_last(root: Path) -> frozenset[tuple[str, str]]:
     return frozenset((test.eval, test.name) for test in run.tests)
 
 
-def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
-    from skillwalker.errors import ConfigurationError
+def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> None:
     from skillwalker.loading import find_evals, load_eval
     from skillwalker.select import Selection
     from skillwalker.text import count, safe
@@ -86,6 +99,10 @@ def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
             for each in evals
         ]
         evals = [each for each in kept if each.tests]
+    if as_:
+        _require_readable(loaded)
+        _export(evals, as_)
+        return
     if output is Format.JSON:
         data = [
             {
@@ -107,8 +124,24 @@ def _evals(known: Globals, chosen: _Chosen, output: Format) -> None:
                 typer.echo(f"  {safe(test.name)}  ({about}){skipped}")
     for note in found.notes:
         typer.echo(f"note: {safe(note)}", err=True)
+    _require_readable(loaded)
+
+
+def _require_readable(loaded: Sequence[LoadedEval]) -> None:
+    from skillwalker.errors import ConfigurationError
+
     if problems := [problem for one in loaded for problem in one.placed()]:
         raise ConfigurationError(problems)
+
+
+def _export(evals: Sequence[Eval], as_: As) -> None:
+    from skillwalker.importing.exporting import evals_json, trigger_list
+    from skillwalker.text import safe
+
+    found, left = (trigger_list if as_ is As.TRIGGER_EVALS else evals_json)(evals)
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    for line in left:
+        typer.echo(f"not exported: {safe(line, 300)}", err=True)
 
 
 def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:

@@ -33,6 +33,7 @@ _CRITERIA = (
     "expect",
     "checks",
 )
+_PATTERNS = ("must_have", "must_not_have", "must_contain", "must_not_contain", "assert")
 _IN_WORDS = ("text", "description", "assertion", "expectation", "criterion", "statement", "prompt")
 _MACHINE = frozenset(("pattern", "value", "path", "command", "target", "flags", "check", "scope"))
 _EXPECTED = ("expected_output", "expected_outcome", "expected", "ground_truth", "expected_result")
@@ -87,7 +88,7 @@ def read_item(item: Mapping[str, Any], found: Found, *, wanted: bool | None, by_
         found.cases.append(Case(name, prompt, expected, criteria, files, tags))
     elif query is None:
         found.leave("an entry that says neither what to call nor what to expect")
-    read |= {*_UNWANTED, *_CRITERIA, *_EXPECTED, *_FILES, *_TAGS, *_NAMES, "acceptable_skills"}
+    read |= {*_UNWANTED, *_CRITERIA, *_EXPECTED, *_FILES, *_TAGS, *_NAMES, *_PATTERNS, "acceptable_skills"}
     for key in item:
         if key not in read:
             found.leave(f"the field {key} of an entry")
@@ -152,7 +153,7 @@ def _criteria(item: Mapping[str, Any], found: Found) -> Iterator[str]:
                     found.leave(f"a {kind} without words ({', '.join(map(str, one))})")
             elif one not in (None, "", []):
                 found.leave(f"an entry of {key} that is neither text nor object")
-    for key in ("must_have", "must_not_have", "must_contain", "must_not_contain", "assert"):
+    for key in _PATTERNS:
         if item.get(key):
             found.leave(f"{key}: write it as result-contains, result-matches or a criterion")
 

@@ -1,0 +1,308 @@
+"""`skillwalker init`: what it writes is valid at once, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roots import plugin, skill, write
+
+from skillwalker.checks import Checked, check_evals
+from skillwalker.expectations.registry import Registry
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plugin(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def written(root: Path, name: str) -> tuple[dict[str, Any], Checked]:
+    """The `tests.json`, and what checking found; a rehearsal has a script for every test."""
+    checked = check_evals([root / "evals" / name], root, Registry.scan())
+    assert checked.problems == ()
+    assert all(one.script for one in checked.tests)
+    return json.loads((root / "evals" / name / "tests.json").read_text("utf-8")), checked
+
+
+def names(checked: Checked) -> list[str]:
+    return [one.test.name for one in checked.tests]
+
+
+def test_a_skill_gets_positives_near_misses_and_a_task(root: Path, run_cli: Cli) -> None:
+    called = run_cli("--root", root, "init", "acme:tidy")
+    value, checked = written(root, "tidy")
+
+    assert (called.code, called.err) == (0, "")
+    assert called.out.splitlines()[0] == "evals/tidy/tests.json"
+    assert "run --isolated --rehearse tidy" in called.out
+    assert value["plugins"] == ["acme"]
+    call, near, task = value["tests"]
+    assert {query["should_trigger"] for query in call["queries"]} == {True}
+    assert (call["skillFile"], call["model"], near["model"]) == ("acme:tidy", "opus", "sonnet")
+    said = [query["query"] for query in near["queries"]]
+    assert any("Greets a person by name" in query for query in said)
+    assert {query["should_trigger"] for query in near["queries"]} == {False}
+    assert {"skill-call": {"skill": "acme:tidy", "expected": True}} in task["expect"]
+    assert all("draft" in one.test.tags for one in checked.tests)
+    assert not any("tidy" in query["query"].split() for query in call["queries"]), "the skill's name"
+
+
+def test_an_agent_is_asked_for_by_its_own_tests(root: Path, run_cli: Cli) -> None:
+    assert run_cli("--root", root, "init", "auditor").code == 0
+    value, _ = written(root, "auditor")
+    assert [test["type"] for test in value["tests"]] == ["agent-call", "agent-call", "agent-prompt"]
+    assert {test["agentFile"] for test in value["tests"]} == {"acme:auditor"}
+
+
+def test_what_a_description_quotes_and_when_it_says_to_use_it_is_what_users_say(
+    root: Path, run_cli: Cli
+) -> None:
+    write(
+        root / "acme/skills/chart/SKILL.md",
+        '---\nname: chart\ndescription: >\n  Charts. Say "draw me a pie chart" or "plot this".\n'
+        "  Use when the user wants to see numbers as pictures.\n---\nx\n",
+    )
+    run_cli("--root", root, "init", "chart")
+    value, _ = written(root, "chart")
+    said = [query["query"] for query in value["tests"][0]["queries"]]
+    assert said == [
+        "draw me a pie chart",
+        "plot this",
+        "See numbers as pictures.",
+        "I need this done: Charts.",
+    ]
+
+
+def test_a_skill_that_the_model_may_not_call_gets_a_task_alone(root: Path, run_cli: Cli) -> None:
+    skill(root / "acme", "deploy", "Deploys", more="disable-model-invocation: true\n")
+    called = run_cli("--root", root, "init", "deploy")
+    value, _ = written(root, "deploy")
+
+    assert (called.code, [test["type"] for test in value["tests"]]) == (0, ["skill-prompt"])
+    assert value["tests"][0]["prompt"] == "/acme:deploy"
+    assert "the model may not call it" in called.err
+
+
+def test_a_task_that_needs_a_server_is_skipped_with_the_reason(root: Path, run_cli: Cli) -> None:
+    write(root / "acme/.mcp.json", '{"mcpServers": {"db": {"command": "db"}}}')
+    run_cli("--root", root, "init", "tidy")
+    _, checked = written(root, "tidy")
+    assert ["MCP servers" in (one.test.skip or "") for one in checked.tests][-1]
+
+
+def test_without_a_neighbour_it_says_so(tmp_path: Path, run_cli: Cli) -> None:
+    write(tmp_path / "SKILL.md", "---\nname: alone\ndescription: Sorts photos by date.\n---\nx\n")
+    called = run_cli("--root", tmp_path, "init")
+    value, checked = written(tmp_path, "alone")
+
+    assert called.code == 0
+    assert "think of near misses yourself" in called.err
+    assert (value["plugins"], checked.tests[0].test.skill_file) == (["."], "alone:alone")
+
+
+def test_nothing_is_overwritten(root: Path, run_cli: Cli) -> None:
+    write(root / "evals/tidy/notes.md", "mine")
+    called = run_cli("--root", root, "init", "tidy")
+
+    assert (called.code, called.out) == (4, "")
+    assert "evals/tidy is there already; name another eval with --eval NAME" in called.err
+    assert sorted(path.name for path in (root / "evals").rglob("*")) == ["notes.md", "tidy"]
+    assert run_cli("--root", root, "init", "tidy", "--eval", "tidy-2").code == 0
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "_x", "a\x1bb"])
+def test_a_name_that_is_no_directorys_is_refused(root: Path, run_cli: Cli, name: str) -> None:
+    called = run_cli("--root", root, "init", "tidy", "--eval", name)
+    assert (called.code, (root / "evals").exists()) == (4, False)
+    assert "\x1b" not in called.err
+
+
+def test_nobody_there_to_ask_means_saying_what_to_give(root: Path, run_cli: Cli) -> None:
+    called = run_cli("--root", root, "init")
+    assert called.code == 4
+    assert "there are 4 skills and agents; name one: skillwalker init acme:forked" in called.err
+
+
+def test_the_first_eval_makes_the_root(root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root / "acme/skills")
+    assert run_cli("init", "hello").code == 0
+    assert (root / "evals/hello/tests.json").exists()
+
+
+QUERIES = [
+    {"query": "tidy it", "should_trigger": True, "category": "short"},
+    {"query": "tidy it", "should_trigger": True},
+    {"query": "sum it up", "should_trigger": False},
+]
+
+
+def test_a_trigger_list_becomes_an_eval(root: Path, run_cli: Cli) -> None:
+    source = write(root / "triggers.json", json.dumps(QUERIES))
+    called = run_cli("--root", root, "init", "acme:tidy", "--from", source, "--eval", "imported")
+    _, checked = written(root, "imported")
+
+    assert (called.code, called.err) == (0, "")
+    assert names(checked) == ["Call: tidy it", "Call: tidy it (2)", "Near miss: sum it up"]
+    assert [one.test.expect[0].value for one in checked.tests] == [True, True, False]
+    assert checked.tests[0].test.tags == ("activation", "short")
+
+
+def test_it_is_found_out_which_skill_a_list_is_about(root: Path, run_cli: Cli) -> None:
+    beside = write(root / "acme/skills/hello/evals/trigger.json", json.dumps(QUERIES))
+    named = write(root / "list.json", json.dumps({"skill_name": "tidy", "evals": QUERIES}))
+
+    assert (
+        run_cli("--root", root, "init", "--from", beside).code,
+        run_cli("--root", root, "init", "--from", named).code,
+    ) == (0, 0)
+    assert sorted(path.name for path in (root / "evals").iterdir()) == ["hello", "tidy"]
+
+
+def test_where_that_is_not_known_nothing_is_written(root: Path, run_cli: Cli) -> None:
+    source = write(
+        root / "routes.json",
+        json.dumps([{"query": "a", "should_trigger": "tidy"}, {"query": "b", "should_trigger": "hello"}]),
+    )
+    called = run_cli("--root", root, "init", "--from", source)
+    assert (called.code, (root / "evals").exists()) == (4, False)
+    assert "the file is about tidy, hello; say which skill or agent is meant" in called.err
+
+
+def test_queries_for_other_skills_are_near_misses(root: Path, run_cli: Cli) -> None:
+    items = [
+        {"query": "a", "should_trigger": "tidy"},
+        {"query": "b", "should_trigger": "hello"},
+        {"query": "c", "expected_skills": ["hello"], "acceptable_skills": ["tidy"]},
+    ]
+    source = write(root / "routes.json", json.dumps(items))
+    called = run_cli("--root", root, "init", "tidy", "--from", source)
+    _, checked = written(root, "tidy")
+
+    assert names(checked) == ["Call: a", "Near miss: b"]
+    assert "1 query meant for other skills (hello) became near misses of tidy" in called.err
+    assert "1 query: the file does not say whether tidy should be called" in called.err
+
+
+def test_an_output_eval_brings_its_files_rubric_and_what_is_left(root: Path, run_cli: Cli) -> None:
+    home = root / "acme/skills/tidy"
+    write(root / "secret.txt", "secret")
+    write(home / "data/a.csv", "a;b\n")
+    write(home / "evals/fixtures/b.csv", "c;d\n")
+    (home / "evals/link.csv").symlink_to(root / "secret.txt")
+    files = ["data/a.csv", "fixtures/b.csv", "../../../../secret.txt", "link.csv", "/etc/passwd", "none.csv"]
+    item = {
+        "id": 1,
+        "name": "both files",
+        "prompt": "Tidy\nthem",
+        "expected_output": "Clean\nfiles",
+        "files": files,
+    }
+    criteria = ["It is\nclean <!-- really", {"text": "No row twice"}]
+    source = write(
+        home / "evals/evals.json",
+        json.dumps(
+            {"skill_name": "tidy", "evals": [{**item, "expectations": criteria}, {**item, "files": []}]}
+        ),
+    )
+    called = run_cli("--root", root, "init", "--from", source, "--eval", "output")
+    value, checked = written(root, "output")
+    directory = root / "evals/output"
+    first, second = value["tests"]
+
+    assert called.code == 0
+    assert names(checked) == ["both files", "both files (2)"]
+    assert (directory / "prompts" / first["promptFile"]).read_text() == "Tidy\nthem"
+    assert sorted(
+        p.relative_to(directory / "scaffolds").as_posix() for p in (directory / "scaffolds").rglob("*.csv")
+    ) == [
+        "both-files/data/a.csv",
+        "both-files/fixtures/b.csv",
+    ]
+    assert "secret" not in "".join(p.read_text() for p in directory.rglob("*") if p.is_file())
+    for name in (
+        "../../../../secret.txt does not lie",
+        "link.csv was not found",
+        "/etc/passwd does not lie",
+        "none.csv was not found",
+    ):
+        assert name in called.err
+    rubrics = [test["expect"][0]["llm-judge"]["rubricFile"] for test in (first, second)]
+    assert len(set(rubrics)) == 2
+    assert "- It is clean <! -- really\n- No row twice\n" in (directory / "rubrics" / rubrics[0]).read_text()
+    assert "- The outcome is as follows: Clean files\n" in (directory / "rubrics" / rubrics[1]).read_text()
+
+
+def test_cases_of_claude_plugin_eval_become_tests(root: Path, run_cli: Cli) -> None:
+    write(
+        root / "acme/evals/fires/case.yaml",
+        "name: fires\nschema_version: '1.0'\nruns: 2\nexecution: {prompt: Tidy this}\ngraders:\n"
+        "- {type: tool_used, name: a, tool: Skill, input_match: tidy}\n"
+        "- {type: regex, name: b, pattern: clean}\n- {type: llm, name: c, criteria: It is clean}\n",
+    )
+    write(
+        root / "acme/evals/machine/case.yaml",
+        "name: machine\nschema_version: '1.0'\nexecution: {prompt: Tidy}\ngraders:\n"
+        "- {type: file_exists, name: a, path: out.csv}\n",
+    )
+    called = run_cli("--root", root, "init", "tidy", "--from", root / "acme", "--eval", "cases")
+    value, _ = written(root, "cases")
+
+    assert (called.code, len(value["tests"])) == (0, 1)
+    assert (value["tests"][0]["trials"], value["tests"][0]["expect"][:2]) == (
+        2,
+        [{"skill-call": {"skill": "acme:tidy", "expected": True}}, {"result-contains": "clean"}],
+    )
+    assert "the file_exists grader a" in called.err
+    assert "machine: nothing of what it checks could be taken over, so it was left out" in called.err
+
+
+def test_a_file_of_which_nothing_can_be_taken_over_leaves_nothing(root: Path, run_cli: Cli) -> None:
+    source = write(
+        root / "a.json", json.dumps([{"query": "a", "should_trigger": "hello", "should_not_trigger": ["x"]}])
+    )
+    called = run_cli("--root", root, "init", "tidy", "--from", source)
+    assert (called.code, (root / "evals").exists()) == (4, False)
+    assert "could be taken over" in called.err
+
+
+@pytest.mark.parametrize("form", ["trigger-evals", "evals-json"])
+def test_what_was_taken_over_can_be_given_back(root: Path, run_cli: Cli, form: str) -> None:
+    case = {
+        "id": 1,
+        "name": "x",
+        "prompt": "Tidy it",
+        "expected_output": "Clean",
+        "files": [],
+        "expectations": ["A", "B"],
+    }
+    lone = {**case, "id": 2, "name": "y", "expectations": []}
+    value = QUERIES if form == "trigger-evals" else {"skill_name": "tidy", "evals": [case, lone]}
+    source = write(root / "in.json", json.dumps(value))
+    assert run_cli("--root", root, "init", "tidy", "--from", source).code == 0
+
+    back = json.loads(run_cli("--root", root, "list", "evals", "tidy", "--as", form).out)
+
+    if form == "trigger-evals":
+        assert back == [{key: query[key] for key in ("query", "should_trigger")} for query in QUERIES]
+    else:
+        assert back == {"skill_name": "tidy", "evals": [case, {**lone, "expected_output": "Clean"}]}
+
+
+def test_what_another_file_cannot_say_is_told(root: Path, run_cli: Cli) -> None:
+    run_cli("--root", root, "init", "tidy")
+    called = run_cli("--root", root, "list", "evals", "tidy", "--as", "trigger-evals")
+    assert "not exported: tidy::Task: tidy: no test of activation with true or false" in called.err
+
+    run_cli("--root", root, "init", "hello")
+    both = run_cli("--root", root, "list", "--as", "trigger-evals")
+    assert (both.code, both.out) == (4, "")
+    assert "these tests are about acme:hello, acme:tidy: select the tests of one" in both.err
+    none = run_cli("--root", root, "list", "evals", "tidy", "-k", "Call", "--as", "evals-json")
+    assert (none.code, none.out) == (4, "")
