@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roots import an_eval, bash, plugin, text
+from roots import an_eval, bash, plugin, skill, text
 
 from skillwalker import session
 from skillwalker.claude_code import MAX_RETRIES
@@ -129,6 +129,25 @@ def test_a_model_that_hangs_is_a_trial_without_an_end(root, sandbox_image):
 
     assert {one.reason for one in found.values()} == {Reason.TIMEOUT}
     assert {each.verdict.outcome for one in found.values() for each in one.judged} == {Outcome.UNMEASURED}
+
+
+def test_a_description_that_the_model_is_not_shown_in_full_measures_no_activation(root, sandbox_image):
+    skill(root / "acme", "long", "Sorts the columns of a file. " * 80)
+    called = {"skill-call": {"skill": "acme:long", "expected": True}}
+    test = {"name": "long", "type": "skill-call", "skillFile": "acme:long", "expect": [called]}
+    other = {
+        "name": "short",
+        "type": "skill-call",
+        "skillFile": "acme:tidy",
+        "expect": [{"skill-call": False}],
+    }
+    an_eval(root, [test, other], script={"long": [text("done")], "short": [text("done")]})
+
+    found = trials(root, sandbox_image)
+
+    assert (found["long"].outcome, found["long"].reason) == (Outcome.UNMEASURED, Reason.NOT_LISTED)
+    assert "was cut at" in found["long"].message
+    assert (found["short"].outcome, found["short"].reason) == (Outcome.PASSED, None)
 
 
 class Terminal(io.StringIO):
