@@ -10,7 +10,7 @@ from attrs import frozen
 from skillwalker.errors import ConfigurationError
 from skillwalker.records import REAL as REAL
 from skillwalker.records import load_run
-from skillwalker.results import TrialResult
+from skillwalker.results import CONTROL, MAIN, TrialResult
 from skillwalker.store import RunDirectory, Store
 from skillwalker.stored import NONE, get
 from skillwalker.text import count
@@ -105,7 +105,7 @@ def expected_cost(wanted: Iterable[Wanted], store: Store) -> ExpectedCost:
             continue
         looked += 1
         before = sum(map(len, seen.values()))
-        for test in run.tests:
+        for test in run.all_tests:
             costs = seen.get((test.eval, test.name, test.model))
             if costs is not None:
                 costs += [cost for trial in test.trials if (cost := _whole_cost(trial)) is not None]
@@ -133,7 +133,7 @@ def spent_in(run: RunDirectory) -> tuple[float, int]:
 
 def _whole_cost(trial: TrialResult) -> float | None:
     """Of a trial that ran to its end, with its judges; None where it is not known."""
-    if not trial.healthy or trial.arm != "main":
+    if not trial.healthy or trial.arm not in (MAIN, CONTROL):
         return None
     return _sum((trial.cost_usd, trial.judge_cost_usd))
 

@@ -95,7 +95,7 @@ def test_rates_and_spreads_of_a_test() -> None:
 
 def test_what_was_not_needed_is_not_called_unmeasured() -> None:
     early = evolve(activation("t", PASSED, PASSED, should=True), planned=3, stop_early=True)
-    assert passed_of(early) == "2 of 2 measured passed, 1 not run for want of any effect, 2 needed"
+    assert passed_of(early) == "2 of 2 measured passed, 1 spared, 2 needed"
 
 
 def test_controls_and_what_is_blind_in_every_report(tmp_path: Path) -> None:

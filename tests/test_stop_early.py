@@ -106,3 +106,21 @@ def test_what_was_recorded_with_an_early_end_is_replayed_with_one(
         assert one["totals"]["trials_not_needed"] == 2
     rates = [one["tests"][0]["statistics"]["rate"] for one in (recorded, found)]
     assert rates == [{"value": 1.0, "hits": 2, "of": 2, "low": None, "high": None}, None]
+
+
+def test_controls_are_gone_on_with_as_well(
+    run_cli: Callable[..., Any], tmp_path: Path, claude: Path, temporary: Path
+) -> None:
+    plugin(tmp_path)
+    test = {"name": "yes", "type": "skill-call", "skillFile": "acme:tidy", "expect": [{"skill-call": True}]}
+    an_eval(tmp_path, [test], prompts={"yes": "ends well"}, script={"yes": [text("done")]})
+
+    found = json.loads(run(run_cli, tmp_path, claude, "--control").out)
+    assert {one["outcome"] for one in found["controls"]} == {"unmeasured"}  # the fake knows no such prompts
+
+    called = run_cli("--root", tmp_path, "run", "--resume", "last", "--yes", "--format", "json")
+    again = json.loads(called.out)
+    assert [one["name"] for one in again["controls"]] == [one["name"] for one in found["controls"]]
+    kept = sorted(one.name for one in Store(tmp_path).find("last").path.glob("trials/*control*"))
+    assert sum(".old-" in name for name in kept) == 2
+    assert len(kept) == 4

@@ -16,9 +16,9 @@ _COLUMNS = 34  # of a table's labels
 def passed_of(test: TestResult) -> str:
     """Such as `2 of 3 measured passed, 1 unmeasured, 3 needed; flaky`."""
     unmeasured = f", {test.unmeasured} unmeasured" if test.unmeasured else ""
-    saved = f", {test.not_needed} not run for want of any effect" if test.not_needed else ""
+    spared = f", {test.not_needed} spared" if test.not_needed else ""
     flaky = "; flaky" if test.flaky else ""
-    return f"{test.passed} of {test.measured} measured passed{unmeasured}{saved}, {test.need} needed{flaky}"
+    return f"{test.passed} of {test.measured} measured passed{unmeasured}{spared}, {test.need} needed{flaky}"
 
 
 def test_figures(test: TestResult) -> Mapping[str, str | None]:
