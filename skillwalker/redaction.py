@@ -121,6 +121,7 @@ def _forms(secret: str) -> Iterator[bytes]:
     raw = secret.encode("utf-8", "surrogateescape")
     yield raw
     yield json.dumps(secret)[1:-1].encode("ascii")
+    yield raw.lower()  # as a name of a host is written
     yield quote(secret, safe="").encode("ascii")
     for shift in range(3):
         # Inside a longer text, a secret's first and last characters mix with what is around it.

@@ -197,7 +197,7 @@ def run(
             manifest = _manifest(prepared, run_id, sandbox, version, jobs, answers)
             directory = Store(request.root).create(run_id, manifest)
         _set_aside(prepared, directory)
-        gateway = stack.enter_context(Gateway(answers.responder))
+        gateway = stack.enter_context(Gateway(answers.responder, redactor.value))
         supervisor = stack.enter_context(Supervisor())
         worker = Worker(
             sandbox, gateway, supervisor, listener, redactor, place.commands, _network(request, environment)

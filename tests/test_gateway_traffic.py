@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from gateway_support import main_request, opened, post, request, script, user
 
 from skillwalker.gateway.conversations import Conversations
 from skillwalker.gateway.listing import read_listing
 from skillwalker.gateway.messages import OVER_BUDGET, message_events
 from skillwalker.gateway.traffic import ERRORS_KEPT, Answered, Meter
+from skillwalker.redaction import Redactor
 from skillwalker.tokens import Tokens
 
 USAGE = {
@@ -150,6 +152,17 @@ def test_the_last_errors_are_kept():
     assert (len(errors), errors[-1][2]) == (ERRORS_KEPT, str(ERRORS_KEPT + 4))
 
 
+def test_a_line_holds_no_secret_whatever_a_trial_asks_for(tmp_path):
+    log = tmp_path / "gateway.jsonl"
+    meter = Meter("garden.1", log, Redactor(("hunter2hunter2",)).value)
+    record = begin(meter)
+    record.error = (404, "not_found_error", "model: hunter2hunter2")
+    meter.end(evolve(record, request={**record.request, "model": "hunter2hunter2"}))
+    meter.close()
+    (line,) = map(json.loads, log.read_text().splitlines())
+    assert (line["asked"], line["error"]["message"]) == ("*" * 14, "model: " + "*" * 14)
+
+
 def test_a_line_per_request_without_any_of_its_words(tmp_path):
     log = tmp_path / "gateway.jsonl"
     log.write_text('{"earlier": true}\n')
@@ -197,7 +210,12 @@ def test_what_the_model_is_told_it_may_call_is_logged_by_name_where_it_changes(t
         )
 
     meter = Meter("t", tmp_path / "gateway.jsonl")
-    for body in (main_request("Go", listing=""), told("acme:tidy", "acme:hello"), told("acme:tidy", "acme:hello"), told("acme:tidy")):
+    for body in (
+        main_request("Go", listing=""),
+        told("acme:tidy", "acme:hello"),
+        told("acme:tidy", "acme:hello"),
+        told("acme:tidy"),
+    ):
         meter.end(begin(meter, body))
     text = (tmp_path / "gateway.jsonl").read_text()
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from skillwalker.redaction import RedactedFile, Redactor, secrets_in
 
-SECRET = "sk-ant-api03-not/a+real=key"
+SECRET = "sk-ant-api03-Not/a+real=key"
 REDACTOR = Redactor((SECRET,))
 
 
@@ -35,7 +35,8 @@ def test_secrets_are_known_by_the_names_of_variables():
     "form",
     [
         SECRET,
-        "sk-ant-api03-not%2Fa%2Breal%3Dkey",
+        "sk-ant-api03-Not%2Fa%2Breal%3Dkey",
+        SECRET.lower(),
         json.dumps(SECRET)[1:-1],
     ],
 )

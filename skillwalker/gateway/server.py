@@ -7,7 +7,7 @@ import concurrent.futures
 import logging
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 from skillwalker.gateway.app import Session, app
 from skillwalker.gateway.coalescing import Coalesced
 from skillwalker.gateway.responders import Caller, Closing, Responder
-from skillwalker.gateway.traffic import Meter, Traffic
+from skillwalker.gateway.traffic import Meter, Traffic, unchanged
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,8 +47,13 @@ class Gateway:
     Use it as a context manager; leaving it closes every link.
     """
 
-    def __init__(self, responder: Responder) -> None:
+    def __init__(self, responder: Responder, redact: Callable[[Any], Any] = unchanged) -> None:
+        """
+        Args:
+            redact: Takes a line of a log as a JSON value and returns it without secrets.
+        """
         self._responder = responder
+        self._redact = redact
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
         self._links: set[Link] = set()
@@ -84,7 +89,7 @@ class Gateway:
 
     def open(self, caller: Caller, log: Path | None = None) -> Link:
         """A way in for `caller`; `log` is appended to, a line per request."""
-        link = Link(self, caller, Meter(caller.trial_id, log))
+        link = Link(self, caller, Meter(caller.trial_id, log, self._redact))
         with self._lock:
             self._links.add(link)
         return link

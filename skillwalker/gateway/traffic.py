@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -108,11 +108,17 @@ class Record:
     cancelled: bool = False
 
 
+def unchanged(value: Any) -> Any:
+    """What is done to a line of the log where there are no secrets."""
+    return value
+
+
 class Meter:
     """Counts on the gateway's loop, is read from any thread."""
 
-    def __init__(self, caller: str, log: Path | None) -> None:
+    def __init__(self, caller: str, log: Path | None, redact: Callable[[Any], Any] = unchanged) -> None:
         self._caller = caller
+        self._redact = redact
         self._lock = threading.Lock()  # guards everything below
         self._last_activity = time.monotonic()
         self._requests = self._answers = self._open = 0
@@ -243,7 +249,7 @@ class Meter:
         if listed and listed != self._listed:
             line["listed"] = self._listed = listed
         try:
-            self._log.write(json.dumps(line).encode("ascii") + b"\n")
+            self._log.write(json.dumps(self._redact(line)).encode("ascii") + b"\n")
         except OSError as problem:  # a full disk must not change what the trial sees
             self._log_problem = f"gateway.jsonl: {problem.strerror}"
 
