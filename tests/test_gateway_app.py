@@ -55,6 +55,7 @@ def test_everything_else_is_not_there(method, path):
         b'{"messages": [], "model": 5}',
         b'{"messages": {}, "model": "m"}',
         b'{"messages": [], "model": "\xff"}',
+        b'{"messages": [], "model": "%s"}' % (b"m" * 257),
         b"[" * 200_000,
     ],
 )

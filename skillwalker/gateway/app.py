@@ -23,6 +23,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 MAX_BODY_BYTES = 32 << 20
+MAX_MODEL_CHARACTERS = 256
 """What the API takes."""
 
 MAX_HELD_BYTES = 64 << 20
@@ -271,4 +272,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
         raise ApiError(400, "invalid_request_error", "messages: field required")
     if not isinstance(request.get("model"), str):
         raise ApiError(400, "invalid_request_error", "model: field required")
+    if len(request["model"]) > MAX_MODEL_CHARACTERS:  # it is kept with every answer, and in the log
+        message = f"model: String should have at most {MAX_MODEL_CHARACTERS} characters"
+        raise ApiError(400, "invalid_request_error", message)
     return request
