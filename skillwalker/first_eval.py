@@ -22,8 +22,8 @@ _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{8,160})[\"”»]|(?<!\w)'
 _WHEN = re.compile(
     r"\b(?:use|invoke|trigger|call|apply|for)\b[^.;:]*?\b(?:when(?:ever)?|if)\b\s+"
     r"(?:the\s+user|users?|someone|you|they|a\s+user|asked)?\s*"
-    r"(?:(?:asks?|wants?|needs?|requests?|says?|mentions?|wish(?:es)?|is|are|to)\s+)*"
-    r"(?:(?:you|claude|me|for|to|about|help)\s+)*(?P<what>[^.;]{8,})",
+    r"(?P<how>(?:(?:asks?|wants?|needs?|requests?|says?|mentions?|wish(?:es)?|is|are|to|you|claude|for|about)\s+)*)"
+    r"(?P<what>[^.;]{8,})",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|\s[—–-]\s")
@@ -123,7 +123,17 @@ def _when(description: str) -> Iterator[str]:
         clause = " ".join(match["what"].split()).strip(" ,.;:")
         first = clause if len(clause) <= _LONGEST else re.split(r",|\s+or\s+|\s+\(", clause)[0].strip()
         if first and len(first.split()) > 1 and len(first) <= _LONGEST:
-            yield f"{first[0].upper()}{first[1:]}."
+            yield _said(match["how"].split(), first)
+
+
+def _said(how: list[str], what: str) -> str:
+    """What follows "when the user wants to", or the like, as the user would say it."""
+    last = how[-1].lower() if how else ""
+    if last == "to":
+        return f"I want to {what}."
+    if last in ("about", "for"):
+        return f"This is {last} {what}."
+    return f"{what[0].upper()}{what[1:]}."
 
 
 def _does(description: str) -> str:

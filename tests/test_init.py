@@ -75,7 +75,7 @@ def test_what_a_description_quotes_and_when_it_says_to_use_it_is_what_users_say(
     assert said == [
         "draw me a pie chart",
         "plot this",
-        "See numbers as pictures.",
+        "I want to see numbers as pictures.",
         "I need this done: Charts.",
     ]
 

@@ -42,7 +42,7 @@ Select = Annotated[
 Keyword = Annotated[
     str | None,
     typer.Option(
-        "-k", metavar="EXPR", help="Only tests whose name fits, as pytest's -k: 'csv and not slow'."
+        "-k", metavar="EXPR", help="Only tests whose name or tag fits, as pytest's -k: 'csv and not slow'."
     ),
 ]
 StoredSelect = Annotated[
