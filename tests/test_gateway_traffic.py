@@ -7,8 +7,9 @@ import pytest
 from attrs import evolve
 from gateway_support import main_request, opened, post, request, script, user
 
+from skillwalker.gateway import traffic as traffic_module
 from skillwalker.gateway.conversations import Conversations
-from skillwalker.gateway.listing import read_listing
+from skillwalker.gateway.listing import Listed, Listing, read_listing
 from skillwalker.gateway.messages import OVER_BUDGET, message_events
 from skillwalker.gateway.traffic import ERRORS_KEPT, Answered, Meter
 from skillwalker.redaction import Redactor
@@ -237,6 +238,21 @@ def test_a_full_disk_is_told_and_changes_nothing_else():
     assert traffic.log_problem == "gateway.jsonl: No space left on device"
     assert traffic.answers == 1
     meter.close()
+
+
+def test_a_trial_cannot_fill_the_disk_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(traffic_module, "MAX_LOG_BYTES", 2 << 20)
+    log = tmp_path / "gateway.jsonl"
+    meter = Meter("garden.1", log)
+    for number in range(30):
+        listing = Listing(skills=(Listed(f"{number}" + "x" * 200_000, None),))
+        record = meter.begin({"model": "m"}, begin(meter).place, listing)
+        meter.end(record)
+    meter.close()
+    assert 1 << 20 < log.stat().st_size <= 2 << 20
+    assert log.read_bytes().endswith(b"}\n")
+    assert meter.snapshot().log_problem == "gateway.jsonl: more than 2 MiB; the rest is not in it"
+    assert meter.snapshot().requests == 60
 
 
 def test_after_closing_it_still_counts(tmp_path):

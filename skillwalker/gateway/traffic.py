@@ -25,6 +25,9 @@ ANSWERS_KEPT = 4
 ERRORS_KEPT = 50
 """Error answers remembered per caller, the last ones."""
 
+MAX_LOG_BYTES = 16 << 20
+"""Of a caller's lines; a trial can ask for whatever it likes, as often as it likes."""
+
 
 @frozen
 class Answered:
@@ -133,6 +136,7 @@ class Meter:
         self._miss: str | None = None
         self._over_budget: str | None = None
         self._log_problem: str | None = None
+        self._logged = 0
         self._held_seconds = 0.0
         self._holding = 0  # requests that are held back now
         self._held_since = 0.0
@@ -248,8 +252,13 @@ class Meter:
         listed = _ids(record.listing) if record.listing else {}
         if listed and listed != self._listed:
             line["listed"] = self._listed = listed
+        data = json.dumps(self._redact(line)).encode("ascii") + b"\n"
+        self._logged += len(data)
+        if self._logged > MAX_LOG_BYTES:
+            self._log_problem = f"gateway.jsonl: more than {MAX_LOG_BYTES >> 20} MiB; the rest is not in it"
+            return
         try:
-            self._log.write(json.dumps(self._redact(line)).encode("ascii") + b"\n")
+            self._log.write(data)
         except OSError as problem:  # a full disk must not change what the trial sees
             self._log_problem = f"gateway.jsonl: {problem.strerror}"
 
