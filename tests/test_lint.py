@@ -123,6 +123,10 @@ def test_a_negative_that_is_far_from_the_description(tmp_path: Path) -> None:
     assert (one.rule, one.path) == ("far-negative", "tests[1].promptFile")
 
 
+def test_words_that_are_not_written_apart_cannot_be_compared(tmp_path: Path) -> None:
+    assert rules(tmp_path, GOOD, {"no": "フィボナッチ数を計算する関数を書いてください。"}) == []
+
+
 def test_one_prompt_in_several_tests(tmp_path: Path) -> None:
     again = {**GOOD[0], "name": "again"}
     assert rules(tmp_path / "a", [*GOOD, again], {"again": f"\n{WANTED}\n"}) == ["duplicate-test"]

@@ -15,6 +15,9 @@ from skillwalker.plan import target_of
 from skillwalker.results import Target
 from skillwalker.text import count, safe
 
+# Scripts without blanks between words: Thai to Lao, Burmese, Khmer, Japanese, Chinese.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
 
 def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
     """What is to be said of the tests of one eval."""
@@ -37,13 +40,14 @@ def _prompt(test: CheckedTest, target: Target) -> Iterator[Remark]:
             f"the prompt names the {target.kind} ({safe(said, 60)!r}): it tests the name, not the description"
         )
         yield Remark("names-target", test, path, f"{message}; say what is wanted in other words")
-    if (
-        not target.should
-        and part
-        and not stems(test.test.prompt) & stems(f"{part.id} {part.description or ''}")
-    ):
+    if not target.should and part and _is_far(test.test.prompt, f"{part.id} {part.description or ''}"):
         message = f"no word of the prompt is in the description of {target.id}, so it is left alone anyway"
         yield Remark("far-negative", test, path, f"{message}; write one that comes near")
+
+
+def _is_far(prompt: str, description: str) -> bool:
+    """Whether they have no word in common; no where words are not written apart."""
+    return not (_UNSPACED.search(prompt + description) or stems(prompt) & stems(description))
 
 
 def part_of(test: CheckedTest) -> Skill | Agent | None:
