@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from skillwalker.checks import CheckedTest
 from skillwalker.evals import Test
 from skillwalker.expectations.bound import Bound
 from skillwalker.folders import find_inside
+from skillwalker.text import safe
 
 
 def judged_by(checked: CheckedTest) -> dict[str, str]:
@@ -26,6 +27,26 @@ def judged_by(checked: CheckedTest) -> dict[str, str]:
                 continue
             found[name] = hashlib.sha256(data).hexdigest()
     return found
+
+
+def changed_meanwhile(before: Iterable[tuple[CheckedTest, Mapping[str, str]]]) -> tuple[str, ...]:
+    """What to tell of files that are not any more what they were when a run began.
+
+    Args:
+        before: Tests, each with what `judged_by` gave then.
+    """
+    names = {
+        f"evals/{checked.eval.name}/{path}": None
+        for checked, then in before
+        for now in [judged_by(checked)]
+        for path in dict.fromkeys([*then, *now])
+        if then.get(path) != now.get(path)
+    }
+    return tuple(
+        f"{safe(name)} has changed while the run went on, so trials may have been judged by two versions; "
+        "judge them again with rejudge"
+        for name in names
+    )
 
 
 def _named(bound: Bound, checked: CheckedTest) -> Iterator[str]:

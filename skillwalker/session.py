@@ -28,6 +28,7 @@ from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.history import REAL, spent_in
 from skillwalker.jobs import Listener, Settings, TrialJob
+from skillwalker.judged_by import changed_meanwhile, judged_by
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import is_model
 from skillwalker.opening import PERMISSION, opened
@@ -166,6 +167,7 @@ def run(
     from skillwalker.worker import Worker, installed
 
     passed = passed_environment(request.sandbox_env, environment)
+    files = [(test.checked, judged_by(test.checked)) for test in prepared.tests]
     resumed = prepared.resumed
     run_id = resumed.directory.id if resumed else new_run_id(datetime.now(UTC))
     with ExitStack() as stack:
@@ -207,7 +209,7 @@ def run(
         todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
         queue = _queue(prepared, todo)
         ran = run_jobs(queue, executor, supervisor, place.commands.stop if place.commands else None)
-    for note in (*sandbox.notes, *answers.close()):
+    for note in (*sandbox.notes, *answers.close(), *changed_meanwhile(files)):
         progress(note)
     result = load_run(directory)
     models = {"models": models_object(result.all_tests)} if answers.prices else {}

@@ -10,6 +10,7 @@ from roots import an_eval, plugin
 from stored_runs import PASSED, UNMEASURED, a_test, a_trial, keep, verdict
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.judged_by import changed_meanwhile, judged_by
 from skillwalker.outcomes import Reason
 from skillwalker.request import RunRequest
 from skillwalker.resume import prepare_resumed
@@ -75,3 +76,16 @@ def test_a_run_of_an_earlier_version_that_remembers_no_rubric_goes_on(tmp_path: 
     assert "files" not in json.loads((directory.path / "run.json").read_text())["tests"][0]["inputs"]
     edit(tmp_path, "open.md")
     assert left(tmp_path) == ["open"]
+
+
+def test_a_rubric_that_changes_while_a_run_goes_on_is_told(tmp_path: Path) -> None:
+    a_run(tmp_path)
+    tests = [one.checked for one in prepare(RunRequest(root=tmp_path, cwd=tmp_path, rehearse=True)).tests]
+    before = [(checked, judged_by(checked)) for checked in tests]
+    assert changed_meanwhile(before) == ()
+    edit(tmp_path, "open.md")
+    (tmp_path / "evals" / "csv" / "rubrics" / "done.md").unlink()
+    assert [note.partition(" has changed")[0] for note in changed_meanwhile(before)] == [
+        "evals/csv/rubrics/done.md",
+        "evals/csv/rubrics/open.md",
+    ]
