@@ -89,8 +89,8 @@ def environment(test: Test, *, background: bool, timeout_seconds: float) -> dict
 def judge_arguments(*, model: str, system: str, schema: str) -> tuple[str, ...]:
     """The arguments of a `claude` that answers one question in the form of `schema` and can do nothing else.
 
-    Seen with 2.1.332: its only tool is the one that takes the answer, which comes back as `structured_output`
-    of the result.
+    Seen with 2.1.332: beside a placeholder that does nothing, its only tool is the one that takes the answer,
+    which comes back as `structured_output` of the result.
     """
     return (
         "--print",
