@@ -141,6 +141,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     finally:
         link.close()
     traffic = link.traffic()  # with what was broken off
+    observed = _unheld(observed, traffic.held_seconds)
     transcript = Transcript.read(directory / "events.jsonl", job.names, prompt)
     health = assess(
         transcript,
@@ -208,6 +209,15 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         notes=(*observed.notes, *transcript.notes, *call_notes(transcript.tool_calls()), *billed.notes),
         spent=billed.spent,
     )
+
+
+def _unheld(observed: _Observed, held: float) -> _Observed:
+    """A trial's clock stands still while the gateway holds its requests back."""
+    if observed.duration_ms is None:
+        return observed
+    left = max(observed.duration_ms - round(held * 1000), 0)
+    told = f"its requests were held back for {held:.0f} s, which are no part of its duration"
+    return evolve(observed, duration_ms=left, notes=(*observed.notes, *([told] if held >= 0.5 else [])))
 
 
 def _observe(job: TrialJob, worker: Worker, link: Link, directory: Path, prompt: str) -> _Observed:

@@ -181,8 +181,9 @@ class Trial:
 
     Attributes:
         names: The names under which the test's plugins know their skills and agents.
-        duration_ms: From the start of its process to its end, as seen from outside; None where not observed.
-        cost_usd: US dollars, sub-agents included; None where not observed, as in rehearsed and replayed trials.
+        duration_ms: From the start of its process to its end, as seen from outside, but for the time in which
+            its requests were held back; None where not observed.
+        cost_usd: US dollars, sub-agents included; None where not observed, as in rehearsals and replays.
     """
 
     eval: Eval = field(repr=False)

@@ -180,12 +180,16 @@ def test_a_cap_needs_prices(root, run_cli, sandbox_image, model):
 
 
 def test_a_refused_pace_holds_all_trials_and_is_told(run, model):
-    model.pending = [(429, "rate_limit_error", {"retry_after": "1"})]
+    model.pending = [(429, "rate_limit_error", {"retry_after": "10"})]
 
     found, err = run()
 
     assert found["outcome"] == "passed"
-    assert "slow" in err
+    assert "the API asks to slow down: all trials wait 10 s" in err
+    trials = [test["trials"][0] for test in found["tests"]]
+    held = [one for one in trials if any("held back for 1" in note for note in one["notes"])]
+    assert held
+    assert all(one["duration_ms"] + 9_000 < found["totals"]["duration_ms"] for one in held)
 
 
 def test_a_subscription_is_used_by_claude_code_alone_also_for_judging_and_in_a_replay(
