@@ -138,6 +138,8 @@ def _said(how: list[str], what: str) -> str:
 
 def _does(description: str) -> str:
     topic = _topic(description)
+    if re.match(r"(?:use|invoke)\b|this (?:skill|agent)\b", topic, re.IGNORECASE):
+        return ""  # it says when, not what
     return f"I need this done: {topic}" if topic else ""
 
 

@@ -77,6 +77,13 @@ def find_targets(root: Path) -> tuple[Target, ...]:
     return tuple(found.values())
 
 
+def broken_plugins(root: Path) -> tuple[str, ...]:
+    """Why plugins below `root` cannot be loaded, a sentence each."""
+    paths = list(_plugins_below(root))
+    found = (problem for path in paths for _, problem in load_plugins(root, [path]).problems)
+    return tuple(problem for problem in dict.fromkeys(found) if " depends on " not in problem)
+
+
 def choose(targets: Sequence[Target], named: str) -> Target:
     """The one that `plugin:name`, or a name alone, means.
 
@@ -124,11 +131,11 @@ def _answers(target: Target, named: str) -> bool:
 
 def _plugins_below(root: Path) -> Iterator[str]:
     """Paths for `plugins`, relative to `root`: directories with a manifest, `.claude`, the root itself."""
-    roots_own = _is_plugin(root)
-    if roots_own and (root / MANIFEST).exists():
+    named = (root / MANIFEST).exists()
+    if named:
         yield "."
     yield from _directories(root, root, 1)
-    if is_marketplace(root) or (roots_own and not (root / MANIFEST).exists()):
+    if not named and (is_marketplace(root) or _is_plugin(root)):
         yield "."
 
 

@@ -12,6 +12,7 @@ from roots import plugin, skill, write
 
 from skillwalker.checks import Checked, check_evals
 from skillwalker.expectations.registry import Registry
+from skillwalker.manifest import MANIFEST
 
 Cli = Callable[..., Any]
 
@@ -128,6 +129,29 @@ def test_nobody_there_to_ask_means_saying_what_to_give(root: Path, run_cli: Cli)
     called = run_cli("--root", root, "init")
     assert called.code == 4
     assert "there are 4 skills and agents; name one: skillwalker init acme:forked" in called.err
+
+
+@pytest.mark.parametrize(("answer", "code"), [(2, 0), (9, 4)])
+def test_somebody_who_is_there_is_asked(
+    root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: int, code: int
+) -> None:
+    monkeypatch.setattr("skillwalker.cli.dry_run.can_ask", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
+    called = run_cli("--root", root, "init")
+
+    assert called.code == code
+    assert "  2  acme:hello  (skill)" in called.err
+    assert (root / "evals/hello/tests.json").exists() is (code == 0)
+
+
+def test_a_plugin_that_cannot_be_loaded_is_told_with_the_reason(tmp_path: Path, run_cli: Cli) -> None:
+    skill(tmp_path, "tidy", "Tidies")
+    write(tmp_path / MANIFEST, '{"name": "acme", "skills": {"tidy": "./skills/tidy"}}')
+    called = run_cli("--root", tmp_path, "init")
+
+    assert called.code == 4
+    assert "`skills` must be a path or a list of paths" in called.err
+    assert "no plugin was found" not in called.err
 
 
 def test_the_first_eval_makes_the_root(root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,12 @@ def test_a_bare_skill_without_a_name_is_named_after_its_directory(tmp_path: Path
     assert ids(root) == [(".", "checkout:checkout")]
 
 
+def test_skills_that_only_the_manifest_names_are_found(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere/tidy/SKILL.md", file("Tidies"))
+    write(tmp_path / MANIFEST, '{"name": "acme", "skills": ["./elsewhere/tidy"]}')
+    assert ids(tmp_path) == [(".", "acme:tidy")]
+
+
 def test_dependencies_come_along(tmp_path: Path) -> None:
     plugin(tmp_path)
     skill(tmp_path / "more", "extra", "Does more")

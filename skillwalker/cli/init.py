@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,13 +15,6 @@ if TYPE_CHECKING:
     from skillwalker.targets import Target
 
 _MOST_LEFT = 40  # lines of what was not taken over
-
-
-class Export(enum.StrEnum):
-    """Forms of other tools."""
-
-    TRIGGER_EVALS = "trigger-evals"
-    EVALS_JSON = "evals-json"
 
 
 def init(
@@ -53,7 +45,7 @@ def init(
     from skillwalker.importing.converting import convert
     from skillwalker.importing.reading import read_source
     from skillwalker.importing.values import bare
-    from skillwalker.targets import find_targets, root_for
+    from skillwalker.targets import broken_plugins, find_targets, root_for
     from skillwalker.text import has_controls, safe
 
     if name is not None and (
@@ -61,10 +53,14 @@ def init(
     ):
         raise ConfigurationError([f"--eval {safe(name)} cannot be a directory's name"])
     known = globals_of(context)
-    root = (known.found or root_for(source.parent if source else Path.cwd())).resolve()
+    root = (known.found or root_for(Path.cwd())).resolve()
     imported = read_source(source, bare(named) if named else "") if source else None
     targets = find_targets(root)
-    target = _target(targets, named, imported)
+    broken = broken_plugins(root)
+    try:
+        target = _target(targets, named, imported)
+    except ConfigurationError as error:
+        raise ConfigurationError([*(() if broken and not targets else error.problems), *broken]) from None
     name = name or target.tail.replace(":", "-")
     if imported:
         draft, left = convert(imported, target, targets, name)
@@ -75,7 +71,7 @@ def init(
         draft, notes = first_eval(target, targets, name)
         left = []
     files = write_draft(draft, root)
-    _tell(root, files, target, notes, left)
+    _tell(root, files, target, [*notes, *broken], left)
     _require_valid(root, files[0].parent)
 
 
