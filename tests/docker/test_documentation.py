@@ -22,12 +22,31 @@ PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
 FOLLOWED = [page for page in PAGES if page.name != "expectations.md"]  # see test_expectations_page.py
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+OUTPUT = re.compile(r"```console\n([^`]*)```\n\n<!-- output -->\n```text\n(.*?)```", re.DOTALL)
+CHANGES = (
+    (r"\d{8}T\d{6}Z-[0-9a-f]{6}", "RUN"),
+    (r"\d+\.\d s", "N s"),
+    (r"Docker engine .*", "Docker engine"),
+)
+"""What is another in each run."""
 OF_A_CHECKOUT = ("make ", "pip ")
 
 
 def commands(page: Path) -> list[str]:
     lines = [line for block in CONSOLE.findall(page.read_text("utf-8")) for line in block.splitlines()]
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+def outputs(page: Path) -> dict[str, str]:
+    """What the page shows of what its commands print, by the command; of a block the last one's."""
+    found = OUTPUT.findall(page.read_text("utf-8"))
+    return {block.splitlines()[-1].removeprefix("$ "): shown for block, shown in found}
+
+
+def settled(text: str) -> str:
+    for pattern, word in CHANGES:
+        text = re.sub(pattern, word, text)
+    return text
 
 
 def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -65,6 +84,14 @@ def test_the_commands_of_a_page_work_in_their_order(page, tmp_path, sandbox_imag
             continue
         done = run(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        if shown := outputs(page).get(command):
+            assert settled(done.stdout) == settled(shown)
+
+
+def test_outputs_that_are_shown_belong_to_a_command():
+    for page in PAGES:
+        assert page.read_text("utf-8").count("<!-- output -->") == len(outputs(page)), page
+    assert len(outputs(TOP / "README.md")) >= 2
 
 
 def test_every_shell_block_is_one_that_is_run():
