@@ -88,6 +88,14 @@ def test_validate_takes_them(run_cli, root, monkeypatch, given, expected):
     assert json.loads(called.out)["tests"] == len(expected)
 
 
+@pytest.mark.parametrize(("given", "expected"), CASES)
+def test_lint_takes_them(run_cli, root, monkeypatch, given, expected):
+    monkeypatch.chdir(root)
+    called = run_cli("--root", root, "lint", "--format", "json", *given)
+
+    assert json.loads(called.out)["tests"] == len(expected)
+
+
 def test_a_broken_eval_elsewhere_is_none_of_a_selections_business(run_cli, root):
     (root / "evals/more/tests.json").write_text("{")
 
@@ -120,6 +128,6 @@ def test_without_a_run_failed_is_a_problem(run_cli, tmp_path):
     plugin(tmp_path)
     an_eval(tmp_path, [{"name": "first", "expect": [SAYS]}])
 
-    for command in ("validate", "list"):
+    for command in ("validate", "list", "lint"):
         called = run_cli("--root", tmp_path, command, "--failed")
         assert (called.code, "there is no run yet" in called.err) == (4, True)

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import typer
 
-from skillwalker.cli.options import Format, Keyword, Output, Select, globals_of
+from skillwalker.cli.listing import failed_in_last
+from skillwalker.cli.options import Failed, Format, Keyword, Output, Select, globals_of
 
 
 def lint(
-    context: typer.Context, select: Select = None, keyword: Keyword = None, output: Output = Format.CONSOLE
+    context: typer.Context,
+    select: Select = None,
+    keyword: Keyword = None,
+    failed: Failed = False,
+    output: Output = Format.CONSOLE,
 ) -> None:
     """Find tests that measure less than they seem to; exit code 1 where there are any.
 
@@ -20,7 +25,9 @@ def lint(
     from skillwalker.select import Selection
     from skillwalker.text import count, safe
 
-    linted = lint_evals(Selection(Path.cwd(), tuple(select or ()), keyword), globals_of(context).root)
+    root = globals_of(context).root
+    before = failed_in_last(root) if failed else None
+    linted = lint_evals(Selection(Path.cwd(), tuple(select or ()), keyword, before), root)
     for note in linted.notes:
         typer.echo(f"note: {safe(note)}", err=True)
     if output is Format.JSON:
