@@ -5,7 +5,7 @@ answered, none where the measurement is known to be blind, and no interval where
 many there are then depends on what they showed.
 
 The normal quantile, means and deviations are those of Python's `statistics`; the rest is a line of whole
-numbers each. SciPy would be 150 MB and half a second for that; the tests hold values that it computed.
+numbers each. SciPy would be 200 MB and a second at every start for that; the tests hold values it computed.
 """
 
 from __future__ import annotations

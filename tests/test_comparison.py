@@ -56,6 +56,16 @@ def test_one_trial_on_each_side_tells_nothing(compared) -> None:
     assert "too few trials to tell from noise" in found.rate
 
 
+def test_trials_that_stopped_early_are_no_sample(compared) -> None:
+    options = {"allow_unmeasured": 0, "stop_early": True}
+    found = only(compared([trials("a", 0, 6)], [trials("a", 6, 6)], after={"options": options}))
+
+    assert found.noise is None
+    assert found.no_noise
+    assert "stopped early" in found.no_noise
+    assert found.rate == "0 of 6 → 6 of 6"
+
+
 def test_a_rate_over_nothing_is_none(compared) -> None:
     late = a_test("a", a_trial("a", 1, verdict(UNMEASURED)))
     found = only(compared([late], [trials("a", 1, 1)]))

@@ -16,6 +16,7 @@ from skillwalker.reports.console import banner, counts
 from skillwalker.reports.excerpt import Budget
 from skillwalker.reports.source import Source
 from skillwalker.results import RunResult, TestResult
+from skillwalker.statistics import is_fixed
 from skillwalker.text import safe
 
 _DIFF = 16  # lines of a final text's diff
@@ -24,6 +25,7 @@ _VERSIONS = ("skillwalker", "claude_code_version", "image", "sandbox", "python")
 _NOT_TOLD = ("select", "keyword", "failed", "jobs", "keep")  # they choose tests, or change no trial
 
 NO_MODEL = "no model was asked, so there is no noise to compare with"
+STOPPED_EARLY = "trials stopped early, so what their number says of a rate is not known"
 DIFFERENT_SOURCES = (
     "NOT COMPARABLE: one run asked a model and the other did not ({before} and {after}); "
     "a difference says nothing of the model, the skill or the agent"
@@ -189,6 +191,8 @@ def _difference(
     found = no_noise = None
     if not measurable:
         no_noise = NO_MODEL
+    elif not (is_fixed(old.test) and is_fixed(new.test)):
+        no_noise = STOPPED_EARLY
     else:
         found = noise(old.test.passed, old.test.measured, new.test.passed, new.test.measured)
         no_noise = None if found else "a run has no measured trial of it"
