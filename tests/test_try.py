@@ -6,7 +6,7 @@ import io
 import json
 
 import pytest
-from roots import an_eval, plugin, write
+from roots import an_eval, plugin, skill, write
 from transcripts import answers, as_line, calls, init, result, says
 
 from skillwalker.cli.attempt import attempt_lines, attempt_object, prepare_attempt, read_attempt
@@ -96,6 +96,25 @@ def test_it_tells_what_was_listed_called_and_answered(tmp_path, project):
     )
     assert data["listed"]["skills"] == ["acme:tidy", "acme:hello", "init"]
     assert data["usage"]["cache_read_input_tokens"] is None
+
+
+def test_a_skill_that_only_users_may_call_is_no_surprise(tmp_path, project):
+    skill(project / "acme", "mine", "For users", more="disable-model-invocation: true\n")
+    found = attempt(tmp_path, project, listed={"skills": ["acme:tidy", "acme:hello"], "agents": []})
+
+    shown = list(attempt_lines(found))
+    assert "listed    without the skills acme:mine, which only users may call" in shown
+    assert "listed    without the skills acme:forked" in shown
+    assert "acme:mine" not in json.dumps(expectations(found))
+
+
+def test_a_plugin_that_cannot_be_loaded_is_named_as_it_was_given(run_cli, tmp_path, monkeypatch):
+    write(tmp_path / "broken/.claude-plugin/plugin.json", '{"name": "broken", "skills": 1}')
+    monkeypatch.chdir(tmp_path)
+
+    called = run_cli("try", "broken", "Go", "--rehearse")
+
+    assert (called.code, called.err.startswith("broken: Claude Code does not load")) == (4, True), called.err
 
 
 def test_what_was_not_observed_is_not_told_as_an_absence(tmp_path, project):

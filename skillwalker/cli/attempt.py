@@ -80,7 +80,7 @@ def prepare_attempt(
         places = [Path(os.path.abspath(directory)) for directory in directories]
         root = common_root(places, project)
         plugins = load_plugins(root, [relative(place, root) for place in places])
-        problems += [Problem(safe(message)) for _, message in plugins.problems]
+        problems += [Problem(safe(_named(message, directories[0]))) for _, message in plugins.problems]
     if problems:
         raise ConfigurationError(problems)
     test = Test(
@@ -96,6 +96,11 @@ def prepare_attempt(
     evaluation = Eval(EVAL, root, root / EVAL, written, (test,))
     planned = plan([CheckedTest(evaluation, test, plugins, ())], trials=1)
     return Prepared(request, planned, (*plugins.notices, *tree_notices(planned)))
+
+
+def _named(message: str, directory: Path) -> str:
+    """A plugin that is the root itself is `.` in messages, which here says nothing."""
+    return f"{directory}{message[1:]}" if message.startswith(".: ") else message
 
 
 def common_root(places: Sequence[Path], project: Path | None) -> Path:
@@ -200,12 +205,16 @@ def _listed_lines(attempt: Attempt) -> Iterator[str]:
         return
     own_skills = {skill.id for plugin in attempt.plugins.plugins for skill in plugin.skills}
     own_agents = {agent.id for plugin in attempt.plugins.plugins for agent in plugin.agents}
+    skills = (skill for plugin in attempt.plugins.plugins for skill in plugin.skills)
+    closed = {skill.id for skill in skills if not skill.model_may_call}
     told = {kind: set(names) for kind, names in attempt.listed.items()}
     for kind, own in (("skills", own_skills), ("agents", own_agents)):
         seen = told.get(kind, set())
         if own & seen:
             yield f"{kind} {listed(sorted(own & seen), 20)}"
-        if missing := own - seen:
+        if kept := (own - seen) & closed:
+            yield f"without the {kind} {listed(sorted(kept), 20)}, which only users may call"
+        if missing := own - seen - closed:
             yield f"without the {kind} {listed(sorted(missing), 20)}"
     others = sum(len(names) for names in told.values()) - len(
         (own_skills & told.get("skills", set())) | (own_agents & told.get("agents", set()))

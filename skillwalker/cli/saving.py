@@ -149,7 +149,7 @@ def expectations(attempt: Attempt) -> list[dict[str, Any]]:
     if called:
         return called
     plugins = attempt.plugins.plugins
-    skills = [skill.id for plugin in plugins for skill in plugin.skills]
+    skills = [skill.id for plugin in plugins for skill in plugin.skills if skill.model_may_call]
     agents = [agent.id for plugin in plugins for agent in plugin.agents]
     return [
         *(_expected("skill", name, False) for name in skills),

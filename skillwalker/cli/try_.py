@@ -155,5 +155,6 @@ def try_(
             elif target:
                 lines.append("saved     nothing: what a broken trial did not show cannot be expected")
             note = [text] if (text := banner(result.model_source)) else []
-            typer.echo("\n".join((*note, *lines, *note)))
+            begun = sys.stdout.isatty() and sys.stderr.isatty()  # the same terminal has shown it
+            typer.echo("\n".join((*([] if begun else note), *lines, *note)))
     raise typer.Exit(result.exit_code if result.interrupted else 0 if attempt.measured else UNMEASURED)
