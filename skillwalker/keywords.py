@@ -4,14 +4,14 @@
     and_test:   not_test ("and" not_test)*
     not_test:   "not" not_test | "(" expression ")" | word
 
-A word is found anywhere in a name; case does not count. Beside pytest's words, one in quotes may hold
-anything, since names of tests have blanks.
+A word is found anywhere in a name or a tag; case does not count. Beside pytest's words, one in quotes may
+hold anything, since names of tests have blanks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from attrs import field, frozen
 
@@ -55,6 +55,11 @@ class Keywords:
     def matches(self, name: str) -> bool:
         """Whether a test of this name is selected."""
         return self._match(name.casefold())
+
+
+def findable(name: str, tags: Iterable[str]) -> str:
+    """What a word may stand in: no word goes over from the name into a tag."""
+    return "\n".join((name, *tags))
 
 
 class _Parser:

@@ -64,6 +64,7 @@ class PlannedTest:
             need=self.need,
             trials=trials,
             scripted=self.checked.script is not None and self.checked.script.answers,
+            tags=self.checked.test.tags,
             target=target_of(self.checked),
             arm=self.arm,
         )

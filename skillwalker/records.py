@@ -173,6 +173,7 @@ def planned_object(test: TestResult) -> dict[str, Any]:
         "planned": test.planned,
         "need": test.need,
         "scripted": test.scripted,
+        "tags": list(test.tags),
         "target": _target_object(test.target),
         "arm": test.arm,
     }
@@ -236,6 +237,7 @@ def _test(data: dict[str, Any], trials: _Trials, manifest: dict[str, Any]) -> Te
         need=get(data, "need", int),
         trials=tuple(sorted(trials.get(key, ()), key=lambda one: one.index)),
         scripted=get({"scripted": None, **data}, "scripted", bool, NONE),
+        tags=_texts({"tags": [], **data}, "tags"),
         target=_target(get({"target": None, **data}, "target", dict, NONE)),
         arm=arm,
         stop_early=get({"stop_early": False, **get(manifest, "options", dict)}, "stop_early", bool),

@@ -94,6 +94,7 @@ class TestResult:
         stop_early: Whether its trials stop when its outcome can no longer change.
         real: Whether a model answered; nothing else enters a rate.
         blind: Why its measurement is worth nothing, whatever its trials say; None: it is not known to be so.
+        tags: What `-k` finds it by, beside its name.
     """
 
     __test__ = False
@@ -111,6 +112,7 @@ class TestResult:
     stop_early: bool = False
     real: bool = True
     blind: str | None = None
+    tags: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from skillwalker.errors import NothingSelectedError
 from skillwalker.evals import Eval, Test
-from skillwalker.keywords import Keywords
+from skillwalker.keywords import Keywords, findable
 from skillwalker.loading import load_eval
 from skillwalker.text import listed, near, safe
 
@@ -74,8 +74,8 @@ class Selection:
         keywords = self._keywords()
         chosen = self._selected(evals)
         if keywords:
-            names = [_findable(test) for _, test in chosen]
-            chosen = [pair for pair in chosen if keywords.matches(_findable(pair[1]))]
+            names = [findable(test.name, test.tags) for _, test in chosen]
+            chosen = [pair for pair in chosen if keywords.matches(findable(pair[1].name, pair[1].tags))]
             if not chosen:
                 hint = _nearest_words(keywords, names)
                 raise NothingSelectedError(f"-k {safe(keywords.text)} matches none of {_count(names)}{hint}")
@@ -177,11 +177,6 @@ def _named_test(word: str, evals: Sequence[Path]) -> str:
     close = (word,) if word in names else near(word, names)
     full = [name for match in close for name in names[match]]
     return f"; a test needs its eval: {listed(full, _MANY)}" if full else ""
-
-
-def _findable(test: Test) -> str:
-    """What a word of `-k` may stand in: no word goes over from the name into a tag."""
-    return "\n".join((test.name, *test.tags))
 
 
 def _shown(word: str) -> str:

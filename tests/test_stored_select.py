@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 from stored_runs import FAILED, PASSED, a_test, a_trial, keep, verdict
 
 from skillwalker.errors import ConfigurationError, NothingSelectedError
@@ -62,3 +63,11 @@ def test_what_matches_nothing_names_what_comes_near(run):
         selected(run, ("more",), failed=True)
     with pytest.raises(ConfigurationError):
         selected(run, keyword="and")
+
+
+def test_tags_are_found_as_before_the_run(tmp_path):
+    tests = [evolve(a_test("good", a_trial("good", 1, verdict(PASSED))), tags=("slow",)), a_test("slower")]
+    run = load_run(keep(tmp_path, *tests))
+
+    assert [test.name for test in selected(run, keyword="slow and not slower").tests] == ["good"]
+    assert [test.name for test in selected(run, keyword="slow").tests] == ["good", "slower"]

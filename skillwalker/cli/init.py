@@ -22,7 +22,7 @@ def init(
     named: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PLUGIN:SKILL]", help="The skill or agent [default: the only one].", show_default=False
+            metavar="PLUGIN:SKILL", help="The skill or agent [default: the only one].", show_default=False
         ),
     ] = None,
     source: Annotated[

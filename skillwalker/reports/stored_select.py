@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import evolve
 
 from skillwalker.errors import NothingSelectedError
-from skillwalker.keywords import Keywords
+from skillwalker.keywords import Keywords, findable
 from skillwalker.outcomes import Outcome
 from skillwalker.results import RunResult, TestResult
 from skillwalker.text import count, listed, near, safe
@@ -40,7 +40,7 @@ def selected(
     tests = _named(run, select, cwd) if select else run.tests
     if keywords:
         names = [test.name for test in tests]
-        tests = tuple(test for test in tests if keywords.matches(test.name))
+        tests = tuple(test for test in tests if keywords.matches(findable(test.name, test.tags)))
         if not tests:
             raise NothingSelectedError(
                 f"-k {safe(keywords.text)} matches none of {count(len(names), 'test')} of run {run.run_id}; "
