@@ -206,7 +206,13 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         skills=transcript.skills,
         agents=transcript.agents,
         judged=judged,
-        notes=(*observed.notes, *transcript.notes, *call_notes(transcript.tool_calls()), *billed.notes),
+        notes=(
+            *observed.notes,
+            *transcript.notes,
+            *call_notes(transcript.tool_calls()),
+            *billed.notes,
+            *dict.fromkeys(one.log_problem for one in (traffic, link.traffic()) if one.log_problem),
+        ),
         spent=billed.spent,
     )
 
