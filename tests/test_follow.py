@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from local_support import a_root, run
 from roots import an_eval, plugin
 from stored_runs import FAILED, PASSED, RUN_ID, Left, a_test, a_trial, keep, verdict
 from transcripts import answers, calls, init, result, says
@@ -181,6 +182,18 @@ def test_a_finished_run_is_followed_to_its_end_at_once(run_cli, tmp_path):
         "  result (success): fine",
         "csv::t  trial 1: failed (timeout: late)",
     ]
+
+
+def test_a_run_says_whose_it_is_and_one_that_is_gone_on_with_whose_it_is_now(run_cli, tmp_path, claude):
+    root = a_root(tmp_path / "root", ["exits 1 in silence"])
+    run(run_cli, root, claude)
+    directory = Store(root).find("last")
+    assert Owner.parse(directory.manifest()["owner"]) == Owner.current()
+
+    directory.update({"owner": "elsewhere 1 1", "interrupted": True})
+    run_cli("--root", root, "run", "--resume", "last", "--yes")
+    assert Owner.parse(directory.manifest()["owner"]) == Owner.current()
+    assert directory.manifest()["interrupted"] is False
 
 
 def test_follow_prints_no_json(run_cli, tmp_path):
