@@ -7,6 +7,7 @@ script, or cassettes, in the place of the last three.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -111,6 +112,8 @@ def answering_problems(
         from skillwalker.gateway.cassettes.checking import check
 
         yield from check(request.replay, asked.trials, asked.judged)
+    if request.record and (why := _unwritable(request.record)):
+        yield Problem(f"{why}: --record needs a directory that can be written to", str(request.record))
     if source not in ("api", "record"):
         return
     found = find_credentials(environment, subscription=request.subscription)
@@ -121,6 +124,14 @@ def answering_problems(
         from skillwalker.gateway.budget import price_problems
 
         yield from map(Problem, price_problems(asked.models, load_prices(request.prices), asked.named_by))
+
+
+def _unwritable(directory: Path) -> str:
+    """Why nothing could be kept there; known before anything is paid for."""
+    there = next(path for path in (directory, *directory.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        return "it is no directory" if there == directory else f"{there} is no directory"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written to"
 
 
 def answering_notices(request: RunRequest, asked: Asked, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -90,3 +90,15 @@ def test_faults_of_a_script_are_told_where_no_rehearsal_answers(root: Path) -> N
     assert told() == ("faults of its rehearsal.json are injected into csv::cut",)
     assert len(told(trials=2)) == 2
     assert told(rehearse=True) == ()
+
+
+def test_where_nothing_can_be_recorded_nothing_is_paid_for(root: Path) -> None:
+    def told(directory: Path) -> list[str]:
+        return problems(evolve(request(root), record=directory))
+
+    file = write(root / "file", "x")
+    assert told(root / "cassettes" / "new") == told(root) == []
+    assert told(file)[0].startswith("it is no directory")
+    assert told(file / "below")[0].startswith(f"{file} is no directory")
+    (root / "link").symlink_to(root / "nowhere")
+    assert told(root / "link")[0].startswith("it is no directory")

@@ -13,11 +13,13 @@ from attrs import evolve
 from roots import an_eval, plugin
 from transcripts import answers, calls, init, result, says
 
+from skillwalker.gateway.spending import Spend
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.records import planned_object
 from skillwalker.reports.details import test_details as details
 from skillwalker.results import RunResult, TestResult, TrialResult
 from skillwalker.store import RunDirectory, Store
+from skillwalker.tokens import Tokens
 from skillwalker.tree import Tree
 
 TRIAL = TrialResult("csv.t.main.1", 1, Outcome.PASSED, turns=1, duration_ms=1500)
@@ -103,7 +105,9 @@ def test_calls_are_json_and_results_keep_their_lines(root):
 
 def test_what_a_model_says_is_no_command_of_a_ci(root):
     hostile = "so:\n::error::owned\n   ::add-mask::x\n  ##[error]owned"
-    shown = lines(root, says(hostile), calls("a", "Bash", command="ls"), answers("a", hostile), result(hostile))
+    shown = lines(
+        root, says(hostile), calls("a", "Bash", command="ls"), answers("a", hostile), result(hostile)
+    )
 
     assert not [line for line in shown if line.lstrip().startswith("::") or "##[" in line]
     assert shown.count("          | ::error::owned") == 3
@@ -133,3 +137,16 @@ def test_a_test_of_an_interrupted_run_that_never_began_did_not_run(root):
     shown = lines(root, test=evolve(TEST, trials=()), interrupted=True)
 
     assert shown == ["csv::t  not run"]
+
+
+def test_who_asked_which_model_and_what_that_came_to_is_told_of_real_runs(root):
+    own = Spend("main", "claude-opus-5-5", "claude-opus-5-5", 4, 0, Tokens(3600, 160, 28, 12), 0.0123)
+    other = Spend("agent:acme:auditor", "gpt-9", "gpt-9", 1, 0, Tokens(900, 40, None, 3), None)
+    test = evolve(TEST, trials=(evolve(TRIAL, spent=(own, other)),))
+
+    told = [line.strip() for line in lines(root, test=test) if " with " in line]
+
+    assert told == [
+        "main with claude-opus-5-5: 4 answers, 3,640 tokens in, 160 out, 0.0123 USD",
+        "agent:acme:auditor with gpt-9: 1 answer, 40 out, cost unknown",
+    ]

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from skillwalker.events import Event, as_str
+from skillwalker.gateway.spending import Spend
 from skillwalker.outcomes import Outcome
+from skillwalker.records import REAL
 from skillwalker.reports.console import Paint, banner, never_ran, plain, verdict_message
 from skillwalker.reports.saved import Scaffold, scaffold_of, work_directory
 from skillwalker.results import RunResult, TestResult, TrialResult
@@ -52,6 +54,8 @@ def _trial(run: RunResult, test: TestResult, trial: TrialResult, paint: Paint) -
     took = "" if trial.duration_ms is None else f", {trial.duration_ms / 1000:.1f} s"
     turns = "" if trial.turns is None else f", {count(trial.turns, 'turn')}"
     yield f"  trial {trial.index}: {trial.outcome}{took}{turns}"
+    if run.model_source in REAL:
+        yield from map(_spent, trial.spent)
     if trial.reason:
         yield paint(f"    {trial.reason}: {safe(trial.message)}", "yellow")
         if test.outcome is not Outcome.PASSED:
@@ -63,6 +67,20 @@ def _trial(run: RunResult, test: TestResult, trial: TrialResult, paint: Paint) -
             yield f"      - {detail.outcome}: {safe(detail.name)}: {safe(detail.message)}"
     for text in trial.notes:
         yield f"    note: {safe(text)}"
+
+
+def _spent(one: Spend) -> str:
+    """Who asked which model, and what that came to."""
+    tokens = one.tokens
+    parts = (tokens.input_tokens, tokens.cache_read_input_tokens, tokens.cache_creation_input_tokens)
+    read = None if None in parts else sum(part or 0 for part in parts)
+    told = [
+        count(one.answers, "answer"),
+        *([] if read is None else [f"{read:,} tokens in"]),
+        *([] if tokens.output_tokens is None else [f"{tokens.output_tokens:,} out"]),
+        "cost unknown" if one.cost_usd is None else f"{one.cost_usd:.4f} USD",
+    ]
+    return f"    {safe(one.conversation)} with {safe(one.model)}: {', '.join(told)}"
 
 
 def _stored(folder: Path, scaffold: Scaffold | None, paint: Paint) -> Iterator[str]:
