@@ -539,15 +539,15 @@ def test_stored_trials_are_judged_again_without_running_them(tmp_path, capfd, sa
     plugin(tmp_path)
     tests = [
         {"name": "one", "expect": [{"llm-judge": {"rubricFile": "r.md"}}, SAYS_DONE]},
-        {"name": "late", "expect": [NOT_CALLED]},
+        {"name": "broken", "expect": [NOT_CALLED]},
     ]
 
     def judged(passed: bool) -> dict[str, Any]:
-        late = [{"content": "done", "delay_seconds": 60}]
-        return {"one": {"main": [text("done")], "judge": [{"passed": [passed]}]}, "late": late}
+        broken = [{"error": {"status": 401, "type": "authentication_error"}}]
+        return {"one": {"main": [text("done")], "judge": [{"passed": [passed]}]}, "broken": broken}
 
     an_eval(tmp_path, tests, rubrics={"r.md": "- It is short\n"}, script=judged(False))
-    found = run(tmp_path, capfd, sandbox_image, "--timeout", "5")
+    found = run(tmp_path, capfd, sandbox_image)
     assert [test["outcome"] for test in found.data["tests"]] == ["failed", "unmeasured"]
     before = (found.directory / "results.jsonl").read_bytes()
     an_eval(tmp_path, tests, rubrics={"r.md": "- It is short\n"}, script=judged(True))
