@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from attrs import frozen
 
@@ -128,7 +130,17 @@ def spent_in(run: RunDirectory) -> tuple[float, int]:
             costs = [None]
         total += sum(cost for cost in costs if cost is not None)
         unknown += None in costs
+    # What a trial that the runner's end cut had spent by then, nobody counted.
+    unknown += sum(not log.with_name("trial.json").exists() for log in _asked(run))
     return total, unknown
+
+
+def _asked(run: RunDirectory) -> Iterator[Path]:
+    """The logs of trials that asked a model."""
+    for log in run.path.glob("trials/*/gateway.jsonl"):
+        with contextlib.suppress(OSError):
+            if log.stat().st_size:
+                yield log
 
 
 def _whole_cost(trial: TrialResult) -> float | None:

@@ -103,5 +103,14 @@ def test_what_a_run_has_spent_counts_judges_and_attempts_that_were_set_aside(tmp
     assert spent_in(directory) == (pytest.approx(0.03 + 0.04 + 0.01 + 1.0), 3)
 
 
+def test_what_a_trial_had_spent_that_never_ended_is_not_known(tmp_path):
+    directory = stored(tmp_path, [0.02])
+    before = spent_in(directory)
+    (directory.trial("one.8") / "gateway.jsonl").touch()  # it asked for nothing
+    assert spent_in(directory) == before
+    (directory.trial("one.9") / "gateway.jsonl").write_text("{}\n")
+    assert spent_in(directory) == (before[0], before[1] + 1)
+
+
 def test_there_may_be_no_run_at_all(tmp_path):
     assert str(expected(tmp_path)).startswith("unknown")
