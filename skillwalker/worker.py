@@ -21,6 +21,7 @@ from skillwalker.commands import CommandRunner
 from skillwalker.errors import SandboxError, SkillwalkerError
 from skillwalker.events import iter_lines
 from skillwalker.expectations.base import Health, Judge, Services
+from skillwalker.expectations.bound import until
 from skillwalker.gateway.server import Caller, Gateway, Link
 from skillwalker.gateway.spending import bill, cost_of, spends
 from skillwalker.health import MustList, Stopped, assess
@@ -166,6 +167,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
     with (
         worker.gateway.open(caller, directory / "gateway.jsonl") as link,
         worker.supervisor.breaking_off(link.close) as broken_off,
+        until(broken_off),
     ):
         judge: Judge = AnthropicJudge(link)
         if by_claude_code:

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from skillwalker.errors import JudgeError, JudgeOverBudgetError, JudgeUnscriptedError, Problem, SandboxError
 from skillwalker.evals import ExpectationSpec
 from skillwalker.expectations.base import Detail, NotObservedError, Trial, Verdict
-from skillwalker.expectations.bound import DETAIL_LIMIT, MESSAGE_LIMIT, Bound, judge_trial
+from skillwalker.expectations.bound import DETAIL_LIMIT, MESSAGE_LIMIT, Bound, judge_trial, until
 from skillwalker.names import Names
 from skillwalker.outcomes import Observation, Outcome, Reason
 from skillwalker.testing import TranscriptBuilder, trial
@@ -226,6 +226,18 @@ def test_an_expectation_that_hangs_is_given_up(healthy: Trial, monkeypatch: pyte
     assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.EXPECTATION_ERROR)
     assert "slow 1.0 broke" in verdict.message
     assert "did not end within" in verdict.message
+
+
+def test_an_expectation_that_hangs_does_not_hold_up_the_end_of_a_run(healthy: Trial) -> None:
+    let_go, run_ended = threading.Event(), threading.Event()
+    bound = Bound(ExpectationSpec("hangs", True, "x"), Hangs(let_go))
+
+    threading.Timer(0.1, run_ended.set).start()
+    with until(run_ended):
+        verdict = judge_trial(bound, healthy)
+    let_go.set()
+
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNMEASURED, Reason.INTERRUPTED)
 
 
 def test_an_expectation_says_how_long_it_may_take(healthy: Trial) -> None:

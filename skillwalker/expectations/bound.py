@@ -6,6 +6,10 @@ An expectation that breaks has measured nothing, so its verdict is unmeasured an
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from attrs import evolve, frozen
@@ -24,8 +28,27 @@ CHECK_SECONDS = 60.0
 JUDGE_SECONDS = 1_800.0
 """For one that asks a model, whose answer may take ten minutes and be asked for again."""
 
+LOOK_SECONDS = 0.25
+"""How often whoever waits for a `check` looks whether the run was ended meanwhile."""
+
 DETAIL_LIMIT = 4_000
 """Characters of a detail's message, which may be a judge's reasoning."""
+
+_run_ended: ContextVar[threading.Event | None] = ContextVar("run_ended", default=None)
+
+
+class _RunEndedError(Exception):
+    """Nobody waits for a `check` any more."""
+
+
+@contextmanager
+def until(run_ended: threading.Event) -> Iterator[None]:
+    """What is judged in the block, by this thread, is given up when the event is set."""
+    token = _run_ended.set(run_ended)
+    try:
+        yield
+    finally:
+        _run_ended.reset(token)
 
 
 @frozen
@@ -70,6 +93,8 @@ def judge_trial(bound: Bound, trial: Trial) -> Verdict:
         return _unmeasured(str(error), Reason.JUDGE_ERROR)
     except SandboxError as error:
         return _unmeasured(str(error), Reason.SANDBOX_ERROR)
+    except _RunEndedError:
+        return _unmeasured("the run was ended while it was judged", Reason.INTERRUPTED)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (whatever another package raises, as `pytest.fail` does)
@@ -89,7 +114,8 @@ def _in_time(expectation: Expectation, trial: Trial) -> Any:
     """What `check` returns or raises.
 
     Raises:
-        TimeoutError: it does neither; it is left alone in its thread then, since nothing can end it.
+        TimeoutError, _RunEndedError: it does neither; it is left alone in its thread then, since nothing can
+            end it.
     """
     answer: list[Any] = []
     raised: list[BaseException] = []
@@ -104,7 +130,11 @@ def _in_time(expectation: Expectation, trial: Trial) -> Any:
     seconds = float(getattr(expectation, "check_seconds", usual))
     thread = threading.Thread(target=call, name="check", daemon=True)
     thread.start()
-    thread.join(seconds)
+    ended, deadline = _run_ended.get(), time.monotonic() + seconds
+    while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+        thread.join(min(left, LOOK_SECONDS) if ended else left)
+        if ended and ended.is_set() and thread.is_alive():
+            raise _RunEndedError
     if raised:
         raise raised[0]
     if not answer:
