@@ -89,6 +89,7 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
             "tests": tests,
             "skipped": [asdict(one) for one in prepared.skipped],
             "trials": prepared.trials,
+            "models": sorted(asked_by(prepared).models),
             "cost_usd": _cost_as_json(prepared),
             "options": {
                 name: {"value": value, "source": origin.source, "place": origin.place}
@@ -105,9 +106,11 @@ def _cost_as_text(prepared: Prepared) -> Iterator[str]:
     expected = _expected(prepared)
     if expected is None:
         return
+    asked = asked_by(prepared)
+    yield f"models, judges' too: {safe(', '.join(sorted(asked.models)))}"
     yield f"cost {expected}"
     request = prepared.request
-    if beyond := overrun(request, asked_by(prepared), request.jobs or 1):
+    if beyond := overrun(request, asked, request.jobs or 1):
         each = "" if request.jobs else ", for each trial that runs at a time"
         yield f"--max-cost ${request.max_cost_usd:g}; {beyond}{each}"
 

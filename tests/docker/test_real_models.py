@@ -162,7 +162,10 @@ def test_a_dry_run_tells_what_such_trials_cost_before(root, run, run_cli, model)
 
     assert "by the cheapest and the dearest of 2 earlier trials in 1 run" in told.out
     assert "beyond it" in told.out
-    cost = json.loads(as_json.out)["cost_usd"]
+    assert "models, judges' too: claude-opus-5-5, claude-sonnet-5-5\n" in told.out
+    plan = json.loads(as_json.out)
+    assert plan["models"] == ["claude-opus-5-5", "claude-sonnet-5-5"]
+    cost = plan["cost_usd"]
     spent = found["totals"]["cost_usd"] + found["totals"]["judge_cost_usd"]
     assert cost["low"] == cost["high"] == pytest.approx(2 * spent)
     assert len(model.asked) == asked
