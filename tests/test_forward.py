@@ -7,6 +7,7 @@ import http.client
 import json
 import random
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -432,6 +433,16 @@ def test_through_the_gateway_a_held_request_counts_as_held():
     with Server(*answers) as server, link_to(server) as link, connected(link) as connection:
         assert events_of(ask(connection).read()) == EVENTS
         assert link.traffic().held_seconds >= 0.3
+
+
+def test_through_the_gateway_who_leaves_while_it_is_held_has_cost_nothing():
+    with Server(refuses(429, "rate_limit_error", "slow down", retry_after="60")) as server:
+        with link_to(server) as link, connected(link) as connection:
+            connection.request("POST", "/v1/messages", json.dumps(main_request("Go", stream=True)))
+            while not link.traffic().held_seconds:
+                time.sleep(0.01)
+        traffic = link.traffic()
+    assert (traffic.requests, traffic.open_requests, traffic.unheard) == (1, 0, 0)
 
 
 def test_through_the_gateway_a_client_that_leaves_ends_the_request():

@@ -268,14 +268,15 @@ def test_requests_that_are_held_at_the_same_time_count_once(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr("skillwalker.gateway.traffic.time.monotonic", lambda: clock[0])
     meter = Meter("t", None)
-    with meter.holding():
+    record = begin(meter)
+    with meter.holding(record):
         clock[0] = 103.0
-        with meter.holding():
+        with meter.holding(record):
             clock[0] = 105.0
             assert meter.snapshot().held_seconds == 5.0
             assert meter.snapshot().last_activity == 105.0  # held is not stalled
     clock[0] = 200.0
     assert meter.snapshot().held_seconds == 5.0
-    with meter.holding():
+    with meter.holding(record):
         clock[0] = 201.0
     assert meter.snapshot().held_seconds == 6.0

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from attrs import define
@@ -117,7 +118,7 @@ async def _answer(
         place.thread,
         place.turn,
         place.attempt,
-        session.meter.holding,
+        partial(session.meter.holding, record),
         query,
         session.endings.append,
         time.monotonic() - session.opened,

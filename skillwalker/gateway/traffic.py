@@ -100,7 +100,11 @@ class Traffic:
 
 @define
 class Record:
-    """One request as the meter sees it."""
+    """One request as the meter sees it.
+
+    Attributes:
+        left_waiting: It was broken off while it was held back, so that it cost nothing.
+    """
 
     request: Mapping[str, Any]
     place: Place
@@ -109,6 +113,7 @@ class Record:
     answer: Aggregate = field(factory=Aggregate)
     error: tuple[int, str, str] | None = None
     cancelled: bool = False
+    left_waiting: bool = False
 
 
 def unchanged(value: Any) -> Any:
@@ -156,14 +161,16 @@ class Meter:
         return Record(request, place, time.monotonic(), listing)
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
+    def holding(self, record: Record) -> Iterator[None]:
         """A request is held back inside of this; requests held at the same time count once."""
         with self._lock:
             if not self._holding:
                 self._held_since = time.monotonic()
             self._holding += 1
+        record.left_waiting = True
         try:
             yield
+            record.left_waiting = False
         finally:
             with self._lock:
                 self._holding -= 1
@@ -194,7 +201,7 @@ class Meter:
                 self._last_texts.append(texts)
             if record.answer.model:
                 self._answered.append(_answered(record))
-            elif record.cancelled or (record.error and not record.error[0]):
+            elif not record.left_waiting and (record.cancelled or (record.error and not record.error[0])):
                 self._unheard += 1
             self._write(record)
 
