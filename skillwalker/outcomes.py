@@ -57,7 +57,7 @@ _ADVICE = {
     Reason.STALLED: "nothing moved for too long; run it again, and look at events.jsonl for the last event",
     Reason.API_ERROR: "the model's API answered with an error; see the message, then run it again",
     Reason.RATE_LIMITED: "the model's API refused the pace; lower --jobs or wait, then run it again",
-    Reason.BUDGET: "--max-cost let no more turns start; do what the message says, raise it, or select fewer tests",
+    Reason.BUDGET: "--max-cost let no more turns start; see the message, raise it, or select fewer tests",
     Reason.OUT_OF_MEMORY: "a trial may use 2 GiB of memory; give the prompt less to do",
     Reason.DISK_LIMIT: "the trial wrote more than it may; let the task write less",
     Reason.SANDBOX_ERROR: "the sandbox broke; check `skillwalker doctor`, then run it again",

@@ -41,11 +41,12 @@ LAYERS: tuple[dict[str, str], ...] = (
         "diagnosis": "diagnosis model_diagnosis",
     },
     {
-        "results": "results statistics activation store stored records spend_records history provenance jobs plan "
-        "controls settling judged_by rejudged verdicts"
+        "results": "results statistics activation store stored records spend_records history provenance "
+        "jobs plan controls settling judged_by rejudged verdicts"
     },
     {
-        "running": "answering request sources resume opening supervisor worker runner session rejudge kinship",
+        "running": "answering request sources resume opening supervisor worker runner session rejudge "
+        "kinship",
         "reports": "reports comparison",
         "lint": "lint",
     },
