@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 from model_support import Model, uses
 from roots import an_eval, plugin
-from upstream_support import SECRET
+from tls_support import Authority
+from upstream_support import SECRET, Proxy
 
 SCRIPTS = {
     "spreadsheet": [
@@ -80,6 +82,30 @@ def test_a_model_is_asked_by_who_has_a_key_and_nobody_else_sees_it(root, run, mo
     manifest = json.loads((directory / "run.json").read_text())
     assert manifest["credential"] == "api-key"
     assert manifest["models"]["resolved"] == {"sonnet": {"claude-sonnet-5-5": 2}}
+
+
+def test_any_server_can_be_asked_also_behind_a_proxy_and_with_an_own_authority(
+    root, run, tmp_path, monkeypatch
+):
+    authority = Authority(tmp_path / "authority")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.sign("model.example"))
+    with Model(SCRIPTS, tls=context) as server, Proxy(server.port) as proxy:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://model.example/anthropic")
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(authority.certificate))
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", SECRET)
+
+        found, _ = run()
+
+    assert found["outcome"] == "passed"
+    assert {asked.path.partition("?")[0] for asked in server.asked} == {"/anthropic/v1/messages"}
+    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {SECRET}"}
+    assert proxy.asked
+    assert all(asked.startswith("CONNECT model.example:443 ") for asked in proxy.asked)
+    directory = root / ".skillwalker" / "runs" / found["run_id"]
+    assert json.loads((directory / "run.json").read_text())["credential"] == "auth-token"
 
 
 def test_what_a_trial_costs_is_counted_with_its_judges_apart(run):
