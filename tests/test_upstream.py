@@ -194,7 +194,7 @@ def test_a_certificate_that_is_not_trusted_is_told_and_not_tried_again(tls):
     assert (error.status, error.headers["x-should-retry"]) == (502, "false")
     assert f"127.0.0.1:{server.port}" in error.message
     assert "certificate is not trusted" in error.message
-    assert "SSL_CERT_FILE" in error.message
+    assert "NODE_EXTRA_CA_CERTS" in error.message
 
 
 def test_a_certificate_for_another_host_is_told(tls, ca_file):

@@ -48,7 +48,7 @@ def cause(error: BaseException) -> str:
             case ssl.SSLCertVerificationError():
                 return (
                     f"its certificate is not trusted ({one.verify_message}); "
-                    "if the certificate authority is your own, name its file in SSL_CERT_FILE"
+                    "if the certificate authority is your own, name its file in NODE_EXTRA_CA_CERTS"
                 )
             case ssl.SSLError():
                 return f"no TLS connection ({_of_os(one)})"
