@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,26 @@ def test_an_output_eval_brings_its_files_rubric_and_what_is_left(root: Path, run
     assert len(set(rubrics)) == 2
     assert "- It is clean <! -- really\n- No row twice\n" in (directory / "rubrics" / rubrics[0]).read_text()
     assert "- The outcome is as follows: Clean files\n" in (directory / "rubrics" / rubrics[1]).read_text()
+
+
+def test_input_files_that_are_none_are_told(
+    root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = root / "acme/skills/tidy"
+    (home / "empty").mkdir()
+    os.mkfifo(home / "pipe")
+    write(home / "big.bin", b"x" * 200)
+    monkeypatch.setattr("skillwalker.importing.converting._MOST_BYTES", 100)
+    files = ["empty", "pipe", "big.bin"]
+    case = {"prompt": "Tidy", "files": files, "expectations": ["It is clean"]}
+    source = write(home / "evals/evals.json", json.dumps([case]))
+    called = run_cli("--root", root, "init", "tidy", "--from", source)
+
+    assert called.code == 0
+    assert "Case 1: empty holds no regular file" in called.err
+    assert "Case 1: pipe holds no regular file" in called.err
+    assert "Case 1: big.bin is too big for a scaffold" in called.err
+    assert "scaffold" not in written(root, "tidy")[0]["tests"][0]
 
 
 def test_cases_of_claude_plugin_eval_become_tests(root: Path, run_cli: Cli) -> None:

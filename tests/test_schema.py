@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from fuzzing import fuzzed, mutated
 from hypothesis import given
+from hypothesis import strategies as st
 from test_loading import PROMPTS, cases, eval_of
 
 from skillwalker.expectations.registry import Registry
@@ -23,7 +24,10 @@ from skillwalker.schema import schema_of_tests
 TOP = Path(__file__).parents[1]
 EXAMPLE = TOP / "examples" / "csv-toolbox"
 PACKAGES = Path(__file__).parent / "packages"
-VALID = json.loads((TOP / "tests/data/evals/valid/every-field.json").read_text("utf-8"))
+VALID, IN_LISTS = (
+    json.loads((TOP / f"tests/data/evals/valid/{name}.json").read_text("utf-8"))
+    for name in ("every-field", "inline-prompts-and-queries")
+)
 
 BEYOND_A_SCHEMA = (
     # What lies on the disk.
@@ -75,8 +79,13 @@ def steps(path: str) -> Place:
         return ()
     found = re.findall(r'\[(\d+)\]|\[(".*?")\]|\.?([^.\[\]]+)', path)
     return tuple(
-        int(index) if index else json.loads(quoted) if quoted else key for index, quoted, key in found
+        int(index) if index else _unquoted(quoted) if quoted else key for index, quoted, key in found
     )
+
+
+def _unquoted(key: str) -> str:
+    """A key as a path shows it: JSON, but for the escapes of what a terminal must not get."""
+    return str(json.loads(re.sub(r"\\x([0-9a-f]{2})", r"\\u00\1", key)))
 
 
 def loader_says(directory: Path, root: Path, registry: Registry) -> list[tuple[Place, str]]:
@@ -147,7 +156,7 @@ def test_the_schema_beside_the_example_is_the_one_of_the_built_in_types(registry
 
 
 @fuzzed(60)
-@given(mutated(VALID, most=2))
+@given(st.one_of(mutated(VALID, most=2), mutated(IN_LISTS, most=2)))
 def test_what_the_loader_takes_the_schema_takes(value: Any) -> None:
     import tempfile
 

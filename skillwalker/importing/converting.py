@@ -105,7 +105,8 @@ def _add_case(
     if case.tags:
         more["tags"] = list(case.tags)
     if case.files:
-        folder = f"{_stem(title)}-{number}" if number > 1 else _stem(title)
+        taken = any(path.startswith(f"scaffolds/{_stem(title)}/") for path in draft.files)
+        folder = f"{_stem(title)}-{number}" if taken else _stem(title)
         put, missing = _scaffold(draft, folder, case.files, bases)
         for why in missing:
             yield f"{safe(title)}: {why}"
@@ -175,9 +176,14 @@ def _scaffold(
         if source is None:
             missing.append(f"the file {safe(file.path, 80)} was not found")
             continue
-        taken = _read_all(source, parts)
-        if taken is None:
-            missing.append(f"{safe(file.path, 80)} is too big for a scaffold")
+        try:
+            taken = _read_all(source, parts)
+        except OSError as error:
+            missing.append(f"{safe(file.path, 80)} cannot be read: {error.strerror}")
+            continue
+        if not taken:
+            why = "is too big for a scaffold" if taken is None else "holds no regular file"
+            missing.append(f"{safe(file.path, 80)} {why}")
             continue
         for path, data in taken:
             draft.files[f"scaffolds/{folder}/{path}"] = data

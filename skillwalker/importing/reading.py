@@ -40,10 +40,14 @@ def read_source(source: Path, skill: str = "") -> Imported:
     Raises:
         ConfigurationError: nothing there can be taken over; says why.
     """
-    if not source.exists():
-        raise ConfigurationError([Problem("does not exist", file=safe(str(source)))])
-    if source.is_dir():
-        return _read_directory(source, skill)
+    try:
+        if not source.exists():
+            raise ConfigurationError([Problem("does not exist", file=safe(str(source)))])
+        if source.is_dir():
+            return _read_directory(source, skill)
+    except OSError as error:
+        where = safe(str(error.filename or source))
+        raise ConfigurationError([Problem(f"cannot be read: {error.strerror}", file=where)]) from None
     found = Found()
     try:
         if source.name in ("case.yaml", "prompt.md"):
