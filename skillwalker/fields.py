@@ -35,7 +35,8 @@ _COMMON = ("skillFile", "agentFile", "model", "scaffold", "trials", "passRate", 
 _TEST_FIELDS = (*_REQUIRED, *_PROMPTS, "queries", *_COMMON)
 _QUERY_REQUIRED = ("query", "should_trigger")
 _QUERY_FIELDS = (*_QUERY_REQUIRED, "name", "tags", "skip")
-_ASKED_BY = {TestType.SKILL_CALL: "skill-call", TestType.AGENT_CALL: "agent-call"}
+# The expectations that these types of tests are about have the types' names.
+_ASKED_BY = {asks: str(asks) for asks in (TestType.SKILL_CALL, TestType.AGENT_CALL)}
 _NEEDS = {
     TestType.SKILL_CALL: "skillFile",
     TestType.AGENT_CALL: "agentFile",
@@ -135,7 +136,7 @@ class FieldReader:
                 prompt=query,
                 expect=(
                     ExpectationSpec(
-                        _ASKED_BY.get(common.type, "skill-call"),
+                        _ASKED_BY.get(common.type, str(TestType.SKILL_CALL)),
                         wanted is True,
                         child(place, "should_trigger"),
                     ),

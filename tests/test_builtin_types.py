@@ -98,6 +98,10 @@ def test_every_type_of_the_package_is_an_entry_point() -> None:
     assert all(len(candidates) == 1 for candidates in BUILT_IN.values())
 
 
+# What writes evals, or makes another tool's of them, names types as any author does.
+WRITE_EVALS = {"first_eval.py", "importing"}
+
+
 def test_no_code_outside_the_package_knows_a_built_in_type() -> None:
     """Neither its name nor its class. `TestType` has values with the same names that mean something else."""
     loaded = [REGISTRY.load(name) for name in BUILT_IN]
@@ -107,6 +111,8 @@ def test_no_code_outside_the_package_knows_a_built_in_type() -> None:
         if path.parent.name == "expectations" and path.parent.parent == PACKAGE:
             continue
         allowed = {each.value for each in TestType} if path.name == "evals.py" else set()
+        if WRITE_EVALS & {path.name, path.parent.name}:
+            allowed = names
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert node.value not in names - allowed, f"{path}:{node.lineno}"
