@@ -22,6 +22,12 @@ _MAX_BYTES = 1_000_000
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?\n?", re.DOTALL | re.MULTILINE)
 _TOP = ("schema_version", "name", "description", "tags", "runs", "expected_outcome", "graders", "execution")
 _AGENT_TOOLS = ("Agent", "Task")
+_OTHERS = {
+    "regex": "result-matches or file-matches",
+    "file_exists": "file-exists",
+    "tool_used": "tool-call or tool-not-used",
+    "tool_order": "tool-call with `after`",
+}
 _BODY = {"llm": "criteria", "baseline": "criteria", "regex": "pattern"}
 
 
@@ -107,10 +113,9 @@ def _graded(grader: Mapping[str, Any], found: Found) -> Iterator[tuple[str, Any]
     elif kind == "tool_used" and (called := _called(grader)):
         yield called
     else:
-        name = grader.get("name")
-        found.leave(
-            f"the {safe(str(kind), 20)} grader {safe(str(name), 60)}: no built-in expectation says that"
-        )
+        name, other = safe(str(grader.get("name")), 60), _OTHERS.get(str(kind))
+        advice = f"write it as {other} (skillwalker-expectations-contrib)" if other else "nothing says that"
+        found.leave(f"the {safe(str(kind), 20)} grader {name}: {advice}")
 
 
 def _literal(grader: Mapping[str, Any]) -> str | None:

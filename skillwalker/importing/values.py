@@ -63,8 +63,8 @@ class Case:
     Attributes:
         expected: The outcome in prose; empty: not said.
         criteria: What a judge can say yes or no to.
-        expect: Entries for `expect` beside the judge's.
-        skills: (name or pattern, wanted) of calls that are expected; resolved against the plugins.
+        expect: Entries for `expect` beside the judge's; what `skill-call` and `agent-call` name is still as
+            the file has it.
     """
 
     name: str
