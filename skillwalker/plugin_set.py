@@ -13,7 +13,7 @@ from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
 from skillwalker.text import did_you_mean, listed
-from skillwalker.tree import Tree, evals_of
+from skillwalker.tree import Tree, private_of
 
 Part = TypeVar("Part", Skill, Agent)
 
@@ -69,7 +69,7 @@ class Plugin:
             OSError: something in it cannot be read.
         """
         tree = Tree.of_directory(
-            self.directory, root=self.root, leave_out=self._is_hidden, private=evals_of(self.root)
+            self.directory, root=self.root, leave_out=self._is_hidden, private=private_of(self.root)
         )
         if not self.generated:
             return tree

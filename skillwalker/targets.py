@@ -105,7 +105,8 @@ def choose(targets: Sequence[Target], named: str) -> Target:
 
 
 NOTHING_HERE = (
-    "no plugin was found: no .claude-plugin/plugin.json, .claude/skills, skills/ or SKILL.md here or below"
+    "no plugin was found: no .claude-plugin/plugin.json, .claude/skills, skills/ or SKILL.md here; call it "
+    "in the directory of the plugin or skill"
 )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import os
+import re
 import stat
 import tarfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,6 +26,15 @@ MTIME = 1_000_000_000
 """Modification time of everything in a tar (2001-09-09): builds inside see the same times in every run."""
 
 _PRIVATE = frozenset({".git", ".skillwalker"})
+
+CONFIGURATION = "skillwalker.toml"
+_REPORTS = frozenset({".html", ".xml", ".md", ".json"})
+_BEGINNING = 2_000
+# How the reports of runs begin.
+_REPORT = re.compile(
+    rb'<meta name="generator" content="Skillwalker">|<testsuites [^>]*name="skillwalker |\A# Skillwalker: '
+    rb'|\A\{"schema": \d+, "run_id": "'
+)
 
 _KEPT_FILE = 1 << 20
 _KEPT_TREE = 32 << 20
@@ -279,17 +289,45 @@ class _Scan:
         return any(_is_eval(way) for way in ways) or not self.private.isdisjoint(_identities(ways))
 
 
-def evals_of(root: Path) -> tuple[Path, ...]:
-    """What would tell a trial its own answers: all of `evals/`, and what links in it lead to.
+def private_of(root: Path) -> tuple[Path, ...]:
+    """What would tell a trial its own answers, or is no part of a plugin that is the root itself.
 
-    Other tools keep their answers and results in `evals/` as well.
+    All of `evals/`, and what links in it lead to; other tools keep their answers and results there as well.
+    And beside it the configuration, cassettes, and reports of earlier runs.
     """
+    return (*_evals_of(root), *(root / name for name in _names(root) if _is_ours(root / name)))
+
+
+def _evals_of(root: Path) -> Iterator[Path]:
     evals = root / "evals"
+    if evals.is_dir():
+        yield evals
+    for each in (evals / name for name in _names(evals)):
+        if (each / "tests.json").is_file():
+            yield each
+        yield from (each / name for name in ("tests.json", "rehearsal.json", "rubrics"))
+
+
+def _is_ours(path: Path) -> bool:
+    """By what it is called or how it begins."""
+    if path.name == CONFIGURATION:
+        return True
+    if path.is_dir():
+        first = next((name for name in _names(path) if name.endswith(".jsonl")), None)
+        return first is not None and _begins(path / first).startswith(b'{"cassette":')
+    return path.suffix in _REPORTS and _REPORT.search(_begins(path)) is not None
+
+
+def _begins(path: Path) -> bytes:
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return file.read(_BEGINNING)
+    return b""
+
+
+def _names(directory: Path) -> list[str]:
     with contextlib.suppress(OSError):
-        found = [evals / name for name in os.listdir(evals)]
-        files = [each / name for each in found for name in ("tests.json", "rehearsal.json", "rubrics")]
-        return (evals, *(each for each in found if (each / "tests.json").is_file()), *files)
-    return ()
+        return sorted(os.listdir(directory))
+    return []
 
 
 def _is_eval(directory: Path) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillwalker.errors import SandboxError
-from skillwalker.tree import COMPLETE, MTIME, Tree, evals_of
+from skillwalker.tree import COMPLETE, MTIME, Tree, private_of
 
 
 def tar_of(tree: Tree, **options: object) -> bytes:
@@ -138,7 +138,7 @@ def test_no_answer_of_the_root_comes_along_whatever_way_leads_to_it(tmp_path: Pa
     (tmp_path / "p/all").symlink_to("../evals")
     (tmp_path / "p/one").symlink_to("../real/min/rubrics")
     (tmp_path / "p/two").symlink_to("../rubrics/r.md")
-    private = evals_of(tmp_path)
+    private = private_of(tmp_path)
     tree = Tree.of_directory(tmp_path, root=tmp_path, private=private)
     assert [entry.path for entry in tree.entries if entry.kind == "file"] == [
         "SKILL.md",
@@ -149,7 +149,7 @@ def test_no_answer_of_the_root_comes_along_whatever_way_leads_to_it(tmp_path: Pa
     inner = Tree.of_directory(tmp_path / "p", root=tmp_path, private=private)
     assert paths(inner) == ["SKILL.md"]
     assert len(inner.notes) == 3
-    assert evals_of(tmp_path / "p") == ()
+    assert private_of(tmp_path / "p") == ()
 
 
 def test_a_scaffold_may_hold_evals_of_its_own_but_an_eval_is_no_tree(tmp_path: Path) -> None:
@@ -258,3 +258,28 @@ def test_it_pickles(tmp_path: Path) -> None:
     assert again == tree
     assert again.digest == digest
     assert tree.get("a.txt").sha256 == hashlib.sha256(b"one").hexdigest()  # type: ignore[union-attr]
+
+
+def test_what_is_ours_is_no_part_of_a_plugin_that_is_the_root(tmp_path: Path) -> None:
+    ours = {
+        "skillwalker.toml": b"[run]\n",
+        "cassettes/a.jsonl": b'{"cassette": 1}\n',
+        "report.html": b'<!doctype html><meta name="generator" content="Skillwalker">',
+        "junit.xml": b'<testsuites tests="1" name="skillwalker 2026">',
+        "report.md": b"# Skillwalker: passed\n",
+        "report.json": b'{"schema": 1, "run_id": "2026"}',
+        "evals/csv/tests.json": b"{}",
+    }
+    others = {
+        "README.md": b"# A skill\n\n# Skillwalker: how to use it\n",
+        "data/rows.jsonl": b'{"row": 1}\n',
+        "page.html": b"<!doctype html>",
+        "skills/x/SKILL.md": b"---\n---\n",
+    }
+    for name, data in (ours | others).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+
+    tree = Tree.of_directory(tmp_path, root=tmp_path, private=private_of(tmp_path))
+
+    assert {entry.path for entry in tree.entries if entry.kind == "file"} == set(others)

@@ -129,7 +129,8 @@ class _Reader(PartsChecker):
             path = child("tests", name)
             if name not in tests:
                 known = f"; tests.json has {listed(tests)}" if tests else ""
-                self.fail(path, f"no such test: {safe(name)}{did_you_mean(name, tests) or known}")
+                what = f"no such test: {safe(name)}{did_you_mean(name, tests) or known}"
+                self.fail(path, f"{what}; if it was renamed, or its query edited, rename or remove the entry")
             found[name] = self.script(script, path, (*_PARTS, "trials"))
         return found
 

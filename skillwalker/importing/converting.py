@@ -112,6 +112,10 @@ def _add_case(
             yield f"{safe(title)}: {why}"
         if put:
             more["scaffold"] = folder
+        if missing:  # without what it is about, a trial would cost money and measure nothing
+            which = "an input file is" if len(missing) == 1 else f"{len(missing)} input files are"
+            scaffold = "" if put else f', write "scaffold": "{folder}"'
+            more["skip"] = f"{which} missing: complete scaffolds/{folder}/{scaffold}, and remove this line"
     name = draft.add_prompt(title, case.prompt, expect, **more)
     script: dict[str, Any] = {
         "main": draft.turns(called=called, prompt=case.prompt, answer="\n".join(texts) or ANSWER)
