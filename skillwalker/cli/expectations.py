@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,12 +29,14 @@ def default(context: typer.Context) -> None:
 @app.command("list")
 def list_(format: _Format = Format.CONSOLE) -> None:
     """List every type with the package it comes from; broken ones with the reason."""
+    from json import dumps
+
     from skillwalker.expectations.registry import Registry
 
     registry = Registry.scan()
     rows = list(_rows(registry))
     if format is Format.JSON:
-        typer.echo(json.dumps({"schema": 1, "expectations": rows, "problems": list(registry.problems)}))
+        typer.echo(dumps({"schema": 1, "expectations": rows, "problems": list(registry.problems)}))
         return
     width = max((len(row["type"]) for row in rows), default=0)
     origins = [_origin(row) for row in rows]
@@ -56,6 +56,8 @@ def show(
     format: _Format = Format.CONSOLE,
 ) -> None:
     """Show what a type does and which options it takes."""
+    from json import dumps
+
     from skillwalker.expectations.describe import describe
     from skillwalker.expectations.registry import Registry
     from skillwalker.text import safe
@@ -65,7 +67,7 @@ def show(
     examples = list(description.examples) or _made_up(type, loaded)
     if format is Format.JSON:
         typer.echo(
-            json.dumps(
+            dumps(
                 {
                     "schema": 1,
                     "type": type,
@@ -93,6 +95,8 @@ def new(
     ] = Path(),
 ) -> None:
     """Write a package for an expectation type of your own: class, entry point, test, README."""
+    from shlex import quote
+
     from skillwalker.expectations.new import write_package
     from skillwalker.expectations.registry import Registry
 
@@ -100,7 +104,7 @@ def new(
     typer.echo(f"{made.directory}/")
     for file in made.files:
         typer.echo(f"  {file}")
-    typer.echo(f"next: pip install -e {shlex.quote(str(made.directory))}, then edit {made.module}")
+    typer.echo(f"next: pip install -e {quote(str(made.directory))}, then edit {made.module}")
 
 
 def _rows(registry: Registry) -> Iterator[dict[str, Any]]:
@@ -136,6 +140,8 @@ def _made_up(type: str, loaded: LoadedType) -> list[Mapping[str, Any]]:
 
 
 def _page(description: Description, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    from json import dumps
+
     yield ""
     yield description.summary or "(it has no description)"
     if description.text:
@@ -151,7 +157,7 @@ def _page(description: Description, examples: Sequence[Mapping[str, Any]]) -> It
     if examples:
         yield from ("", "Examples:" if len(examples) > 1 else "Example:")
     for example in examples:
-        yield f"  {json.dumps(example, ensure_ascii=False)}"
+        yield f"  {dumps(example, ensure_ascii=False)}"
 
 
 def _option(option: Option) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import evolve, frozen
 
 from skillwalker.cli.options import Failed, Format, Globals, Keyword, Output, Select, globals_of
 
@@ -53,13 +51,11 @@ def list_(
         _runs(known, chosen, output)
 
 
-@frozen
 class _Chosen:
     """Which tests; all where nothing is said."""
 
-    select: tuple[str, ...]
-    keyword: str | None
-    failed: bool
+    def __init__(self, select: tuple[str, ...], keyword: str | None, failed: bool) -> None:
+        self.select, self.keyword, self.failed = select, keyword, failed
 
     def __bool__(self) -> bool:
         return bool(self.select or self.keyword is not None or self.failed)
@@ -81,6 +77,10 @@ def failed_in_last(root: Path) -> frozenset[tuple[str, str]]:
 
 
 def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> None:
+    from json import dumps
+
+    import attrs
+
     from skillwalker.loading import find_evals, load_eval
     from skillwalker.select import Selection
     from skillwalker.text import count, safe
@@ -95,7 +95,7 @@ def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> N
     if chosen and len(evals) == len(loaded):  # what cannot be read cannot be selected from
         names = {(each.name, test.name) for each, test in selection.tests(evals)}
         kept = [
-            evolve(each, tests=tuple(test for test in each.tests if (each.name, test.name) in names))
+            attrs.evolve(each, tests=tuple(test for test in each.tests if (each.name, test.name) in names))
             for each in evals
         ]
         evals = [each for each in kept if each.tests]
@@ -114,7 +114,7 @@ def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> N
             }
             for each in evals
         ]
-        typer.echo(json.dumps({"evals": data}))
+        typer.echo(dumps({"evals": data}))
     else:
         for each in evals:
             typer.echo(f"{safe(each.name)}  ({count(len(each.tests), 'test')})")
@@ -135,16 +135,20 @@ def _require_readable(loaded: Sequence[LoadedEval]) -> None:
 
 
 def _export(evals: Sequence[Eval], as_: As) -> None:
+    from json import dumps
+
     from skillwalker.importing.exporting import evals_json, trigger_list
     from skillwalker.text import safe
 
     found, left = (trigger_list if as_ is As.TRIGGER_EVALS else evals_json)(evals)
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    typer.echo(dumps(found, indent=2, ensure_ascii=False))
     for line in left:
         typer.echo(f"not exported: {safe(line, 300)}", err=True)
 
 
 def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
+    from json import dumps
+
     from skillwalker.errors import ConfigurationError, NothingSelectedError
     from skillwalker.records import load_run
     from skillwalker.reports.stored_select import selected
@@ -179,7 +183,7 @@ def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
             }
             for run in rows
         ]
-        typer.echo(json.dumps({"runs": data}))
+        typer.echo(dumps({"runs": data}))
         return
     for run in rows:
         typer.echo(_row(run))

@@ -56,7 +56,7 @@ def test_a_start_that_fails_leaves_nothing(lab: Lab, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(start_script, "SCRIPT", "echo it broke >&2; exit 5")
     with pytest.raises(SandboxError, match=r"exit 5\): it broke"):
         lab.start("true")
-    monkeypatch.setattr("skillwalker.sandbox.relay.command", lambda: ("no-such-program",))
+    monkeypatch.setattr("skillwalker.sandbox.relay.command", lambda *ports: ("no-such-program",))
     monkeypatch.setattr(start_script, "SCRIPT", "sleep 1000")
     with pytest.raises(SandboxError, match="relay did not start"):
         lab.start("true")
