@@ -476,3 +476,17 @@ def test_the_gateway_closes_the_connections_to_the_server():
             assert events_of(ask(connection).read()) == EVENTS
             assert not closed.is_set()
         assert closed.wait(20)
+
+
+def test_a_request_goes_on_as_it_came_to_the_byte() -> None:
+    asked = main_request("Go", stream=True, metadata={"ö": 1})
+    body = json.dumps(asked, ensure_ascii=False, indent=3).encode()
+    with (
+        Server(streams(sse_bytes(answer_events()))) as upstream,
+        Gateway(ForwardResponder(Upstream(key(upstream.url)))) as gateway,
+        gateway.open(Caller("t", "trial")) as link,
+        connected(link) as connection,
+    ):
+        connection.request("POST", "/v1/messages", body)
+        assert connection.getresponse().read()
+    assert upstream.asked[0].body == body

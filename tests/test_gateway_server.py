@@ -145,3 +145,26 @@ def test_a_caller_has_only_so_many_connections(monkeypatch):
                 break
         else:
             pytest.fail("no room again")
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        b"POST /v1/messages HTTP/1.1\r\nx: ",
+        b"POST /v1/messages HTTP/1.1\r\nx: y\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nx: ",
+        b"POST /",
+    ],
+    ids=["head", "trailer", "path"],
+)
+def test_a_request_whose_head_has_no_end_is_broken_off(endless: bytes) -> None:
+    with Gateway(RehearsalResponder()) as gateway, gateway.open(Caller("t", "trial")) as link:
+        with link.connect() as sock:
+            sock.settimeout(10)
+            sent = 0
+            with suppress(OSError):
+                sock.sendall(endless)
+                while sent < 64 << 20:
+                    sock.sendall(b"x" * 65536)
+                    sent += 65536
+        assert sent < 8 << 20
+        assert post(link, main_request("Go"))[0] == 200

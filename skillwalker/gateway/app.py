@@ -80,7 +80,8 @@ async def _messages(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _messages_from(body: _Body, session: Session, scope: Scope, receive: Receive, send: Send) -> None:
     try:
-        request = _parsed(await body.read(receive))
+        came = await body.read(receive)
+        request = _parsed(came)
     except ApiError as error:
         await _respond(error, send)
         return
@@ -88,7 +89,7 @@ async def _messages_from(body: _Body, session: Session, scope: Scope, receive: R
         return
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     query = scope["query_string"].decode("latin-1")
-    work = asyncio.create_task(_answer(session, request, headers, query, send))
+    work = asyncio.create_task(_answer(session, request, came, headers, query, send))
     gone = asyncio.create_task(_gone(receive))
     session.running.add(work)
     work.add_done_callback(session.running.discard)
@@ -105,7 +106,12 @@ async def _messages_from(body: _Body, session: Session, scope: Scope, receive: R
 
 
 async def _answer(
-    session: Session, request: Mapping[str, Any], headers: Mapping[str, str], query: str, send: Send
+    session: Session,
+    request: Mapping[str, Any],
+    came: bytes,
+    headers: Mapping[str, str],
+    query: str,
+    send: Send,
 ) -> bool:
     """Whether the answer has come to its end; False: the connection is to break off."""
     place = session.conversations.place(request, headers)
@@ -122,6 +128,7 @@ async def _answer(
         query,
         session.endings.append,
         time.monotonic() - session.opened,
+        came,
     )
     reply = _Reply(session, record, send)
     try:

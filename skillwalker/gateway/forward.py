@@ -41,7 +41,7 @@ class ForwardResponder:
 
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
         self._allow(exchange)
-        body = encode_json(exchange.request)
+        body = exchange.body or encode_json(exchange.request)
         patience = Patience()
         while True:
             ticket = await self._pacer.admitted(patience, exchange.holding())

@@ -46,6 +46,7 @@ class Exchange:
         at_end: Takes what is to be called, in a thread, when the caller's link is closed and its last answer
             over.
         age_seconds: How long ago the caller's link was opened.
+        body: The request as it came; empty where it did not come over a connection.
     """
 
     caller: Caller
@@ -58,6 +59,7 @@ class Exchange:
     query: str = ""
     at_end: Callable[[Callable[[], None]], None] = field(default=lambda _: None, repr=False, eq=False)
     age_seconds: float = 0.0
+    body: bytes = field(default=b"", repr=False, eq=False)
 
 
 class Responder(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from skillwalker.gateway.app import Session, app
@@ -35,6 +35,9 @@ _CLOSE_SECONDS = 10.0
 
 MAX_CONNECTIONS = 128
 """Per caller at a time; what runs in a sandbox must not use up this process's file descriptors."""
+
+MAX_OVERHEAD_BYTES = 1 << 20
+"""Of one request, beside its body, which the app counts: a head without end must not fill memory either."""
 
 # Only faults of our own are worth a line; what a trial sends is its own matter, and never shown.
 _LOG = logging.getLogger("skillwalker.gateway")
@@ -60,7 +63,7 @@ class Gateway:
         self._lock = threading.Lock()  # guards _links
         self._config = Config(
             app,
-            http=H11Protocol,
+            http=HttpToolsProtocol,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -195,7 +198,7 @@ class Link:
             await asyncio.to_thread(ending)
 
 
-class _Connection(H11Protocol):
+class _Connection(HttpToolsProtocol):
     """uvicorn's protocol, on a socket that belongs to one link."""
 
     def __init__(self, config: Config, state: ServerState, link: Link) -> None:
@@ -204,13 +207,29 @@ class _Connection(H11Protocol):
         self.logger = _LOG
         self.access_log = False
         self._link = link
+        self._received = self._of_body = 0  # bytes of the present request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast("asyncio.Transport", Coalesced(transport)))
 
+    def on_url(self, url: bytes) -> None:
+        # A whole URL is for proxies; as a path it leads nowhere.
+        super().on_url(url if self.url or url.startswith(b"/") else b"/" + url)
+
+    def on_message_begin(self) -> None:
+        self._received = self._of_body = 0
+        super().on_message_begin()
+
+    def on_body(self, body: bytes) -> None:
+        self._of_body += len(body)
+        super().on_body(body)
+
     def data_received(self, data: bytes) -> None:
         self._link._meter.touch()
+        self._received += len(data)
         super().data_received(data)
+        if self._received - self._of_body > MAX_OVERHEAD_BYTES:
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
