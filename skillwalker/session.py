@@ -219,9 +219,10 @@ def run(
     together = None if before is None else before + ran.duration_ms  # unknown after a crash
     try:
         directory.update({"duration_ms": together, "interrupted": ran.interrupted, **models})
+        result = evolve(result, duration_ms=together, interrupted=ran.interrupted)
     except OSError as error:  # the disk is full; what was measured is told all the same
         progress(f"run.json could not be completed: {error.strerror}")
-    return evolve(load_run(directory), allow_unmeasured=request.allow_unmeasured)
+    return evolve(result, allow_unmeasured=request.allow_unmeasured)
 
 
 def _queue(prepared: Prepared, jobs: list[TrialJob]) -> Queue:

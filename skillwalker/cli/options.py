@@ -54,6 +54,13 @@ StoredSelect = Annotated[
         show_default=False,
     ),
 ]
+StoredRun = Annotated[
+    str,
+    typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
+]
+Image = Annotated[
+    str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
+]
 Failed = Annotated[bool, typer.Option("--failed", help="Only what did not pass.")]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
 

@@ -6,15 +6,12 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import globals_of
+from skillwalker.cli.options import StoredRun, globals_of
 
 
 def report(
     context: typer.Context,
-    run: Annotated[
-        str,
-        typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
-    ] = "last",
+    run: StoredRun = "last",
     reports: Annotated[
         list[str] | None,
         typer.Option(

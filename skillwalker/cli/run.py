@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Keyword, Select, globals_of
+from skillwalker.cli.options import Format, Image, Keyword, Select, globals_of
 
 # None means that the command line says nothing; then environment, configuration and defaults have their say,
 # and the limits of values are checked for all of them in one place.
@@ -109,9 +109,7 @@ def run(
     keep: Annotated[
         bool | None, typer.Option("--keep/--no-keep", help="Keep the trials' containers or directories.")
     ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
-    ] = None,
+    image: Image = None,
     claude: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="Claude Code for runs on this machine [default: the one on PATH]."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillwalker.cli.options import Failed, Keyword, Select, globals_of
+from skillwalker.cli.options import Failed, Image, Keyword, Select, globals_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +38,7 @@ def shell(
             help="A claude that you start there gets rehearsed answers [default: if there is no credential].",
         ),
     ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
-    ] = None,
+    image: Image = None,
 ) -> None:
     """Open a shell in the sandbox of one test, as its trial finds it; it is removed afterwards."""
     import os

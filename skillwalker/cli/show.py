@@ -7,15 +7,12 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Failed, Format, Keyword, Output, StoredSelect, globals_of
+from skillwalker.cli.options import Failed, Format, Keyword, Output, StoredRun, StoredSelect, globals_of
 
 
 def show(
     context: typer.Context,
-    run: Annotated[
-        str,
-        typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
-    ] = "last",
+    run: StoredRun = "last",
     select: StoredSelect = None,
     keyword: Keyword = None,
     failed: Failed = False,

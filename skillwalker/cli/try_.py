@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Output, globals_of
+from skillwalker.cli.options import Format, Image, Output, globals_of
 
 UNMEASURED = 6
 
@@ -52,9 +52,7 @@ def try_(
         bool | None,
         typer.Option("--background/--no-background", help="Let agents and commands run in the background."),
     ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
-    ] = None,
+    image: Image = None,
     claude: Annotated[
         str | None, typer.Option(metavar="PATH", help="Claude Code for --no-isolated [default: on PATH].")
     ] = None,
