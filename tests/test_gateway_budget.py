@@ -155,7 +155,7 @@ def test_requests_that_could_go_beyond_the_overrun_wait_for_each_other():
                 time.sleep(0.1)
                 assert (inner.asked, second) == (1, [])
                 inner.go.set()
-            assert (first[0][0], second[0][0], inner.asked) == (200, 200, 2)
+        assert (first[0][0], second[0][0], inner.asked) == (200, 200, 2)
         assert link.traffic().held_seconds > 0.05
 
 
