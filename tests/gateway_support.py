@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from waiting import PATIENCE
 
 from skillwalker.gateway.messages import Event
 from skillwalker.gateway.rehearsal import RehearsalResponder
@@ -72,7 +74,7 @@ def opened(script: TestScript | None = None, log: Path | None = None, **caller: 
 
 
 @contextmanager
-def connected(link: Link, timeout: float = 20.0) -> Iterator[http.client.HTTPConnection]:
+def connected(link: Link, timeout: float = PATIENCE) -> Iterator[http.client.HTTPConnection]:
     connection = http.client.HTTPConnection("gateway", timeout=timeout)
     connection.sock = link.connect()
     connection.sock.settimeout(timeout)
@@ -88,7 +90,8 @@ def post(
     """One request without streaming, on a connection of its own."""
     with connected(link) as connection:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request("POST", "/v1/messages?beta=true", data, headers or {})
+        with suppress(BrokenPipeError):  # refused before all of it was read: the answer is there already
+            connection.request("POST", "/v1/messages?beta=true", data, headers or {})
         response = connection.getresponse()
         return response.status, dict(response.headers), json.loads(response.read())
 

@@ -3,11 +3,11 @@
 import http.client
 import json
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
 from gateway_support import assistant, connected, main_request, post, script, user
+from waiting import PATIENCE, wait_until
 
 from skillwalker.gateway.budget import (
     OUTPUT_ASSUMED,
@@ -102,13 +102,6 @@ class Slow:
         yield {"type": "message_stop"}
 
 
-def until(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 @contextmanager
 def asking(link, body):
     """A request whose answer is taken in a thread of its own; yields where its status will be."""
@@ -116,7 +109,8 @@ def asking(link, body):
     thread = threading.Thread(target=lambda: found.append(post(link, body)))
     thread.start()
     yield found
-    thread.join(10)
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 def test_an_answer_under_way_counts_with_what_it_has_told(tmp_path):
@@ -124,7 +118,7 @@ def test_an_answer_under_way_counts_with_what_it_has_told(tmp_path):
     budget = Budget(0.003, PRICES)
     with served(budget, inner=inner) as link:
         with asking(link, later(0)) as first:
-            until(lambda: budget.spent_usd > 0)
+            wait_until(lambda: budget.spent_usd > 0)
             assert budget.spent_usd == pytest.approx(0.003)
             assert post(link, later(1))[0] == 409
             inner.go.set()
@@ -149,14 +143,13 @@ def test_requests_that_could_go_beyond_the_overrun_wait_for_each_other():
     budget = Budget(1, PRICES, Overrun(0.3, ""))  # one answer of 128,000 tokens may cost 1.28
     with served(budget, inner=inner) as link:
         with asking(link, later(0)) as first:
-            until(lambda: inner.asked == 1)
+            wait_until(lambda: inner.asked == 1)
             with asking(link, later(1)) as second:
-                until(lambda: link.traffic().requests == 2)
-                time.sleep(0.1)
+                wait_until(lambda: link.traffic().held_seconds > 0.05)
                 assert (inner.asked, second) == (1, [])
                 inner.go.set()
         assert (first[0][0], second[0][0], inner.asked) == (200, 200, 2)
-        assert link.traffic().held_seconds > 0.05
+        assert link.traffic().requests == 2
 
 
 def test_a_request_that_waits_is_refused_when_the_cap_is_reached():
@@ -170,9 +163,9 @@ def test_a_request_that_waits_is_refused_when_the_cap_is_reached():
     )
     budget = Budget(0.0025, PRICES, NO_OVERRUN)
     with served(budget, inner=inner) as link, asking(link, later(0)):
-        until(lambda: inner.asked == 1)
+        wait_until(lambda: inner.asked == 1)
         with asking(link, later(1)) as second:
-            until(lambda: link.traffic().requests == 2)
+            wait_until(lambda: link.traffic().requests == 2)
             inner.go.set()
         assert second[0][0] == 409
 
@@ -182,9 +175,9 @@ def test_far_from_the_cap_nothing_waits():
     budget = Budget(100, PRICES, NO_OVERRUN)
     with served(budget, inner=inner) as link:
         with asking(link, later(0)), asking(link, later(1)):
-            until(lambda: inner.asked == 2)
+            wait_until(lambda: inner.asked == 2)
             inner.go.set()
-        assert link.traffic().held_seconds < 0.05
+        assert link.traffic().held_seconds == 0
 
 
 def test_a_model_without_a_price_is_not_asked():

@@ -1,12 +1,13 @@
 """Faults before and in the middle of anybody's answers, over real sockets."""
 
+import asyncio
 import http.client
 import json
-import time
 from contextlib import contextmanager
 
 import pytest
 from gateway_support import assistant, connected, events_of, main_request, post, request, script, user
+from waiting import wait_until
 
 from skillwalker.gateway.faults import FaultsResponder
 from skillwalker.gateway.rehearsal import RehearsalResponder
@@ -127,15 +128,19 @@ def test_a_fault_that_would_come_after_the_end_comes_before_it(tmp_path):
     assert inner.whole == 0
 
 
-def test_a_delay_comes_before_the_answer_and_keeps_it(tmp_path):
+def test_a_delay_comes_before_the_answer_and_keeps_it(tmp_path, monkeypatch):
+    slept = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds):
+        slept.append((seconds, len(inner.seen)))
+        await sleep(0)
+
     given = {"main": [{"content": "hello"}], "faults": [{"turn": 1, "delay_seconds": 0.2}]}
-    with served(given, tmp_path) as (link, inner):
-        started = time.monotonic()
-        assert post(link, later(0))[0] == 200
-        assert time.monotonic() - started >= 0.2
-        started = time.monotonic()
-        assert post(link, later(0))[0] == 200
-        assert time.monotonic() - started < 0.2
+    with served(given, tmp_path) as (link, inner), monkeypatch.context() as patched:
+        patched.setattr("skillwalker.gateway.faults.asyncio.sleep", noted)
+        assert [post(link, later(0))[0] for _ in range(2)] == [200, 200]
+    assert slept == [(0.2, 0)]
     assert inner.seen == [("main", 0, 1), ("main", 0, 2)]
 
 
@@ -143,6 +148,7 @@ def test_a_hanging_answer_ends_when_nobody_listens_any_more(tmp_path):
     with served({"faults": [{"turn": 1, "fault": "hang"}]}, tmp_path) as (link, inner):
         with connected(link, timeout=0.3) as connection:
             connection.request("POST", "/v1/messages", json.dumps(later(0)))
+            wait_until(lambda: link.traffic().open_requests)
             with pytest.raises(TimeoutError):
                 connection.getresponse()
         assert post(link, later(0))[0] == 200

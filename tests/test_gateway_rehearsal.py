@@ -1,8 +1,8 @@
 """A rehearsed model, asked over real sockets."""
 
+import asyncio
 import json
 import threading
-import time
 
 import pytest
 from gateway_support import (
@@ -16,6 +16,7 @@ from gateway_support import (
     script,
     user,
 )
+from waiting import wait_until
 
 from skillwalker import judging
 
@@ -225,32 +226,39 @@ def test_a_hang_ends_when_the_client_leaves_or_the_link_closes(reply, tmp_path):
     with opened(script([reply], tmp_path)) as link:
         with connected(link, timeout=0.2) as connection:
             connection.request("POST", "/v1/messages", json.dumps(main_request("Go", stream=True)))
+            wait_until(lambda: link.traffic().open_requests == 1)
             with pytest.raises(TimeoutError):
                 connection.getresponse()
             assert link.traffic().open_requests == 1
-        wait_for(lambda: link.traffic().open_requests == 0)
+        wait_until(lambda: link.traffic().open_requests == 0)
         with connected(link) as connection:
             connection.request("POST", "/v1/messages", json.dumps(main_request("Go", stream=True)))
-            threading.Timer(0.1, link.close).start()
+            wait_until(lambda: link.traffic().open_requests == 1)
+            link.close()
             assert connection.sock.recv(100) == b""
-        wait_for(lambda: link.traffic().open_requests == 0)
+        wait_until(lambda: link.traffic().open_requests == 0)
         assert link.traffic().answers == 0
 
 
-def test_a_delay_is_kept_and_holds_nobody_else_up(tmp_path):
+def test_a_delay_is_kept_and_holds_nobody_else_up(tmp_path, monkeypatch):
+    slept, over = [], threading.Event()
+    sleep = asyncio.sleep
+
+    async def until_over(seconds):
+        slept.append(seconds)
+        while not over.is_set():
+            await sleep(0.005)
+
     with opened(script([{"content": "x", "delay_seconds": 0.4}], tmp_path)) as link:
-        started = time.monotonic()
         threads = [threading.Thread(target=post, args=(link, main_request("Go"))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
+        with monkeypatch.context() as patched:
+            patched.setattr("skillwalker.gateway.rehearsal.asyncio.sleep", until_over)
+            for thread in threads:
+                thread.start()
+            wait_until(lambda: len(slept) == 4)
+        assert link.traffic().answers == 0
+        over.set()
         for thread in threads:
             thread.join()
-        assert 0.4 <= time.monotonic() - started < 1.2
+        assert slept == [0.4] * 4
         assert link.traffic().answers == 4
-
-
-def wait_for(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

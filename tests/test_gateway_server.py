@@ -2,11 +2,11 @@
 
 import json
 import threading
-import time
 from contextlib import suppress
 
 import pytest
 from gateway_support import connected, main_request, opened, post
+from waiting import PATIENCE, wait_until
 
 from skillwalker.gateway import server
 from skillwalker.gateway.rehearsal import RehearsalResponder
@@ -35,14 +35,17 @@ def test_nothing_listens():
         for table in ("tcp", "tcp6"):
             rows = Path("/proc/net", table).read_text().splitlines()[1:]
             listed |= {row.split()[9] for row in rows if row.split()[3] == "0A"}
-        links = (os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
+        links = set()
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):  # closed meanwhile
+                links.add(os.readlink(path))
         return {link for link in links if link.removeprefix("socket:[").removesuffix("]") in listed}
 
     if not os.path.exists("/proc/net/tcp"):
         pytest.skip("this system has no /proc")
     before = listening()
     with opened() as link, connected(link):
-        assert listening() == before
+        assert listening() <= before
 
 
 def test_a_closed_link_leads_nowhere():
@@ -75,7 +78,7 @@ def test_a_connection_that_is_just_being_made_is_broken_off_too():
         for _ in range(200):
             link = gateway.open(Caller("t", "trial"))
             sock = link.connect()
-            sock.settimeout(5)
+            sock.settimeout(PATIENCE)
             link.close()
             assert sock.recv(10) == b""
             sock.close()
@@ -138,13 +141,14 @@ def test_a_caller_has_only_so_many_connections(monkeypatch):
     with opened() as link:
         with link.connect(), link.connect(), pytest.raises(ConnectionRefusedError, match="busy"):
             link.connect()
-        end = time.monotonic() + 10
-        while time.monotonic() < end:  # those that left make room
+
+        def has_room() -> bool:
             with suppress(ConnectionRefusedError):
                 link.connect().close()
-                break
-        else:
-            pytest.fail("no room again")
+                return True
+            return False
+
+        wait_until(has_room)  # those that left make some
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_a_caller_has_only_so_many_connections(monkeypatch):
 def test_a_request_whose_head_has_no_end_is_broken_off(endless: bytes) -> None:
     with Gateway(RehearsalResponder()) as gateway, gateway.open(Caller("t", "trial")) as link:
         with link.connect() as sock:
-            sock.settimeout(10)
+            sock.settimeout(PATIENCE)
             sent = 0
             with suppress(OSError):
                 sock.sendall(endless)
