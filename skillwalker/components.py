@@ -10,10 +10,19 @@ from typing import Any
 
 from attrs import evolve
 
-from skillwalker.frontmatter import Frontmatter, is_true, read_frontmatter, strip, text_of
+from skillwalker.frontmatter import (
+    EMPTY,
+    UNFENCED,
+    Frontmatter,
+    is_true,
+    read_frontmatter,
+    strip,
+    text_of,
+)
 from skillwalker.listing import agent_description, shown, skill_description
 from skillwalker.manifest import MANIFEST
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
+from skillwalker.text import near, safe
 
 
 def find_skills(place: Place) -> tuple[Skill, ...]:
@@ -155,6 +164,8 @@ def _skill_of(
     if dirname is not None:
         others += [f"{place.prefix}:{dirname}"] if own else [tail, f"{place.prefix}:{dirname}"]
     described = where.described
+    may_call = not is_true(front.fields.get("disable-model-invocation"))
+    flaw = None if described is not None else _flaw(front, optional=dirname is None or not may_call)
     return Skill(
         id=f"{place.prefix}:{tail}",
         path=file,
@@ -162,9 +173,35 @@ def _skill_of(
         name=name,
         aliases=tuple(alias for alias in dict.fromkeys(others) if alias != f"{place.prefix}:{tail}"),
         description=None if described is None else shown(described),
-        model_may_call=not is_true(front.fields.get("disable-model-invocation")),
-        problem=(front.problem or "it has no description") if described is None else None,
+        model_may_call=may_call,
+        problem=flaw[0] if flaw else None,
+        line=flaw[1] if flaw else None,
     )
+
+
+def _flaw(front: Frontmatter, *, optional: bool = False) -> tuple[str, int | None] | None:
+    """Why there is no description, and the line of the file.
+
+    Args:
+        optional: It may be left out on purpose, as of a command that only users call; then a frontmatter that
+            is there and cannot be read is still a mistake.
+    """
+    if front.problem:
+        unfenced = front.problem in (EMPTY, UNFENCED)
+        return None if optional and unfenced else (front.problem, front.line)
+    if optional:
+        return None
+    if "description" in front.fields:
+        given = front.fields["description"]
+        kind = "a list" if isinstance(given, list) else "a mapping" if isinstance(given, dict) else ""
+        told = f"is {kind}, not a text" if kind else "is empty"
+        return f"its description {told}", front.line_of("description")
+    if meant := near("description", front.fields, limit=1):
+        return (
+            f"it has no description (is {safe(meant[0], 40)} meant to be it?)",
+            front.line_of(meant[0]),
+        )
+    return "it has no description", 1
 
 
 def _default_agents(place: Place) -> Iterator[Agent]:
@@ -185,6 +222,7 @@ def _agent(place: Place, file: Path, above: tuple[str, ...], **declared: Any) ->
     front = _frontmatter(file)
     name = text_of(front.fields.get("name")) or None
     described = agent_description(front)
+    flaw = None if described else _flaw(front)
     inside = file.relative_to(place.directory).as_posix()
     return Agent(
         id=":".join((place.prefix, *above, name or file.name.removesuffix(".md"))),
@@ -192,7 +230,8 @@ def _agent(place: Place, file: Path, above: tuple[str, ...], **declared: Any) ->
         source=place.source(inside, front.fields.get("name"), described, **declared),
         name=name,
         description=described or f"Agent from {place.prefix} plugin",
-        problem=None if described else front.problem or "it has no description",
+        problem=flaw[0] if flaw else None,
+        line=flaw[1] if flaw else None,
     )
 
 

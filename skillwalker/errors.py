@@ -35,9 +35,13 @@ class Problem:
     line: int | None = None
     path: str | None = None
 
+    @property
+    def place(self) -> str:
+        """`file:line`, as far as that is known."""
+        return ":".join(str(part) for part in (self.file, self.line) if part is not None)
+
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
-        return ": ".join(part for part in (place, self.path, self.message) if part)
+        return ": ".join(part for part in (self.place, self.path, self.message) if part)
 
 
 class SkillwalkerError(Exception):

@@ -33,7 +33,11 @@ _CONSTANTS: Mapping[str, Any] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
 }
 
+EMPTY, UNFENCED = "the file is empty", "the file does not begin with a line `---`"
+"""Problems of a file without any frontmatter."""
+
 _MOST_REPEATED = 1_000_000  # characters
+_INVALID = "the frontmatter is not valid YAML"
 
 # Characters that libyaml refuses, or takes for the end of a line, and Claude Code does not: while libyaml
 # reads, they wait in a private plane.
@@ -57,13 +61,22 @@ class Frontmatter:
         fields: The fields by name; values as JSON has them. Empty where Claude Code sees none.
         body: The text behind the closing fence.
         problem: Why Claude Code sees no fields; None where it sees some.
+        line: Where in the file that is, from 1; None where it is no one line.
         repaired: The YAML is broken, and only reading it with special characters quoted helped.
+        block: The YAML as it is written; empty where there is none.
     """
 
     fields: Mapping[str, Any] = field(factory=dict)
     body: str = ""
     problem: str | None = None
+    line: int | None = None
     repaired: bool = False
+    block: str = field(default="", eq=False, repr=False)
+
+    def line_of(self, key: str) -> int:
+        """The line of the file with a field, or the first one."""
+        found = re.search(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*:", self.block, re.MULTILINE)
+        return self.block.count("\n", 0, found.start()) + 2 if found else 1
 
 
 def read_frontmatter(data: bytes) -> Frontmatter:
@@ -72,18 +85,19 @@ def read_frontmatter(data: bytes) -> Frontmatter:
         return Frontmatter(problem="the file is UTF-16; Claude Code reads UTF-8")
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     if "\0" in text:
-        return Frontmatter(body=text, problem="the file holds a NUL character")
+        line = text.count("\n", 0, text.index("\0")) + 1
+        return Frontmatter(body=text, problem="the file holds a NUL character", line=line)
     fenced = _FENCED.match(text)
     if fenced is None:
-        return Frontmatter(body=text, problem=_why_not_fenced(text))
+        return Frontmatter(body=text, problem=_why_not_fenced(text), line=1)
     body = text[fenced.end() :]
     first, problem = _parse(fenced[1])
     if problem is None:
-        return Frontmatter(first, body)
+        return Frontmatter(first, body, block=fenced[1])
     second, still = _parse(_quoted(fenced[1]))
     if still is None:
-        return Frontmatter(second, body, repaired=True)
-    return Frontmatter(body=body, problem=problem)
+        return Frontmatter(second, body, repaired=True, block=fenced[1])
+    return Frontmatter(body=body, problem=problem.message, line=problem.line, block=fenced[1])
 
 
 def text_of(value: Any) -> str:
@@ -115,10 +129,10 @@ def strip(text: str) -> str:
 
 def _why_not_fenced(text: str) -> str:
     if not strip(text):
-        return "the file is empty"
+        return EMPTY
     if text.startswith("---"):
         return "the frontmatter has no closing `---`"
-    return "the file does not begin with a line `---`"
+    return UNFENCED
 
 
 def _is_list(text: str) -> bool:
@@ -142,17 +156,33 @@ def _quoted(block: str) -> str:
     return "\n".join(map(line, block.split("\n")))
 
 
-def _parse(block: str) -> tuple[dict[str, Any], str | None]:
+@frozen
+class _Fault:
+    """What is wrong with the YAML, and the line of the file."""
+
+    message: str
+    line: int | None
+
+
+class _UnindentedError(ValueError):
+    """Carries the line of the file."""
+
+
+def _parse(block: str) -> tuple[dict[str, Any], _Fault | None]:
     """The fields of a block of YAML and None, or nothing and what is wrong."""
     import yaml  # 30 ms that only a command with plugins needs
 
     try:
         return _Reading(_adapted(block)).fields(), None
     except yaml.MarkedYAMLError as error:
-        line = f" at line {error.problem_mark.line + 2}" if error.problem_mark else ""
-        return {}, f"the frontmatter is not valid YAML{line}: {error.problem}"
+        mark = error.problem_mark
+        if error.problem == "found unexpected end of stream" and error.context_mark:
+            mark = error.context_mark  # where what has no end begins
+        return {}, _Fault(f"{_INVALID}: {error.problem}", mark.line + 2 if mark else None)
+    except _UnindentedError as error:
+        return {}, _Fault(f"{_INVALID}: quoted text goes on in a line that is not indented", error.args[0])
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        return {}, f"the frontmatter is not valid YAML: {error}"
+        return {}, _Fault(f"{_INVALID}: {error}", None)
 
 
 def _adapted(block: str) -> str:
@@ -221,7 +251,7 @@ class _Reading:
             line = self._lines[number]
             text = line.strip()
             if text and text[0] not in may_begin and len(line) - len(line.lstrip()) <= outer:
-                raise ValueError(f"line {number + 2} goes on with quoted text, but is not indented")
+                raise _UnindentedError(number + 2)
 
 
 def _plain(text: str) -> Any:

@@ -45,6 +45,7 @@ class Skill:
         description: What the model is shown; None: the skill is not listed.
         model_may_call: False where the frontmatter forbids it (`disable-model-invocation`).
         problem: Why the skill is not listed; None: it is, or it is left out on purpose.
+        line: The line of its file that is about, from 1; None: no one line.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Skill:
     description: str | None = None
     model_may_call: bool = True
     problem: str | None = None
+    line: int | None = None
 
 
 @frozen
@@ -66,6 +68,7 @@ class Agent:
         name: The frontmatter's name as text; None: it is named after its file.
         description: What the model is shown, in full.
         problem: Why Claude Code made up the description; None: it did not.
+        line: The line of its file that is about, from 1; None: no one line.
     """
 
     id: str
@@ -74,6 +77,7 @@ class Agent:
     name: str | None = None
     description: str = ""
     problem: str | None = None
+    line: int | None = None
 
 
 @frozen

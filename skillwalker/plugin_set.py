@@ -9,13 +9,16 @@ from typing import TypeVar
 
 from attrs import field, frozen
 
+from skillwalker.errors import Problem
 from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
-from skillwalker.text import did_you_mean, listed
+from skillwalker.text import count, did_you_mean, listed
 from skillwalker.tree import Tree, private_of
 
 Part = TypeVar("Part", Skill, Agent)
+
+_MOST_TOLD = 10  # files of a kind in notices
 
 
 class UnresolvedError(LookupError):
@@ -118,8 +121,29 @@ class PluginSet:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What Claude Code ignores of these plugins, each with the plugin's name."""
-        return tuple(f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices)
+        """What Claude Code ignores of these plugins, each with the plugin's name or the file."""
+        ignored = [f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices]
+        flaws = [str(flaw) for _, flaw in self.undescribed]
+        if more := flaws[_MOST_TOLD:]:
+            files = count(len(more), "file")
+            flaws[_MOST_TOLD:] = [f"{files} more without a description that Claude Code can read"]
+        return (*ignored, *flaws)
+
+    @cached_property
+    def undescribed(self) -> tuple[tuple[Skill | Agent, Problem], ...]:
+        """Skills and agents whose own description the model never sees, and why, with file and line."""
+        found: list[tuple[Skill | Agent, Problem]] = []
+        for plugin in self.plugins:
+            parts: tuple[Skill | Agent, ...] = (*plugin.skills, *plugin.agents)
+            for part in (one for one in parts if one.problem):
+                listed_as = f"does not list {part.id}, so the model does not know of it"
+                if isinstance(part, Agent):
+                    listed_as = f"lists {part.id} as {part.description!r}, which says nothing of it"
+                inside = part.path.is_relative_to(plugin.root)
+                file = part.path.relative_to(plugin.root) if inside else part.path
+                message = f"{part.problem}; Claude Code {listed_as}"
+                found.append((part, Problem(message, file.as_posix(), part.line)))
+        return tuple(found)
 
     @property
     def part_names(self) -> frozenset[str]:

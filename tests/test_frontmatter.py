@@ -23,23 +23,28 @@ def test_a_skill_is_shown_as_claude_code_shows_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "problem"),
+    ("data", "problem", "line"),
     [
-        (b"", "the file is empty"),
-        (b"\n---\nname: x\n---\n", "does not begin with a line `---`"),
-        (b"---\nname: x\n", "no closing `---`"),
-        (b"\xff\xfe-\0", "UTF-16"),
-        (b"---\nname: \0\n---\n", "NUL"),
-        (b'---\nname: x\ndescription: "a" b\n---\n', "not valid YAML at line 3"),
-        (b"---\nname: x\ndescription: 'a\nb'\n---\n", "line 4 goes on with quoted text, but is not indented"),
-        (b"---\n- a\n---\n", "no list of `name: value` lines"),
+        (b"", "the file is empty", 1),
+        (b"\n---\nname: x\n---\n", "does not begin with a line `---`", 1),
+        (b"---\nname: x\n", "no closing `---`", 1),
+        (b"\xff\xfe-\0", "UTF-16", None),
+        (b"---\nname: \0\n---\n", "NUL", 2),
+        (b'---\nname: x\ndescription: "a" b\n---\n', "not valid YAML: ", 3),
+        (
+            b"---\nname: x\ndescription: 'a\nb'\n---\n",
+            "not valid YAML: quoted text goes on in a line that is not indented",
+            4,
+        ),
+        (b"---\n- a\n---\n", "no list of `name: value` lines", None),
     ],
 )
-def test_a_problem_says_why_claude_code_sees_nothing(data: bytes, problem: str) -> None:
+def test_a_problem_says_why_claude_code_sees_nothing(data: bytes, problem: str, line: int | None) -> None:
     front = read_frontmatter(data)
     assert front.fields == {}
     assert front.problem is not None
     assert problem in front.problem
+    assert front.line == line
 
 
 def test_an_empty_frontmatter_is_no_problem() -> None:

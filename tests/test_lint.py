@@ -16,6 +16,7 @@ from skillwalker.lint.linting import lint
 from skillwalker.select import Selection
 
 YES, NO = [{"skill-call": True}], [{"skill-call": False}]
+SAYS = {"result-contains": "done"}
 CALL = {"type": "skill-call", "skillFile": "acme:tidy"}
 WANTED = "Three lines of this export stand there twice, can you get rid of them?"
 NEAR = "Write a unit test for the function that removes duplicate rows of CSV files."
@@ -215,6 +216,24 @@ def test_what_is_not_valid_is_not_linted(run_cli, tmp_path: Path) -> None:
     assert called.code == 4
     assert "result-contains" in json.loads(called.out)["problems"][0]["message"]
     assert run_cli("--root", tmp_path, "lint", "nothing").code == 5
+
+
+def test_what_is_tested_needs_a_description(tmp_path: Path) -> None:
+    write(tmp_path / "acme/skills/mute/SKILL.md", "---\nname: mute\n---\nDo it.\n")
+    tests = [
+        {"name": "n", "expect": [SAYS, {"skill-call": {"skill": "acme:mute", "expected": False}}]},
+        {"name": "p", "expect": [SAYS, {"skill-call": {"skill": "acme:tidy", "expected": True}}]},
+    ]
+    plugin(tmp_path)
+    an_eval(tmp_path, tests)
+    everything, other = (lint(Selection(tmp_path, names), tmp_path) for names in ((), ("csv::p",)))
+
+    assert [(one.rule, one.file) for one in everything.findings if one.rule == "no-description"] == [
+        ("no-description", "acme/skills/mute/SKILL.md")
+    ]
+    assert not any("mute" in note for note in everything.notes)
+    assert not any(one.rule == "no-description" for one in other.findings)
+    assert [note for note in other.notes if note.startswith("acme/skills/mute/SKILL.md:1: it has no ")]
 
 
 def test_every_rule_has_been_seen_here() -> None:

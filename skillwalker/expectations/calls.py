@@ -138,14 +138,16 @@ class _Kind:
 def _unreachable(reference: str, evaluation: Eval) -> Iterator[str]:
     """Why the model can never call a skill by its description, whatever the prompt."""
     try:
-        skill = load_plugins(evaluation.root, evaluation.plugins).skill(reference)
+        plugins = load_plugins(evaluation.root, evaluation.plugins)
+        skill = plugins.skill(reference)
     except LookupError:
         return  # told elsewhere
     if not skill.model_may_call:
         yield f"{reference} has disable-model-invocation: the model may not call it, so this can never pass"
     elif skill.description is None:
-        because = f" ({skill.problem})" if skill.problem else ""
-        yield f"{reference} has no description that Claude Code lists{because}, so this can never pass"
+        flaws = [flaw for part, flaw in plugins.undescribed if part == skill]
+        because = f" ({flaws[0].place}: {skill.problem})" if flaws else ""
+        yield f"{reference} has no description that Claude Code lists{safe(because)}, so this can never pass"
 
 
 def _id_of(kind: _Kind, plugins: PluginSet, reference: str) -> str | None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from skillwalker.checks import CheckedTest
 from skillwalker.claude_code import CALL_TYPES
+from skillwalker.errors import Problem
 from skillwalker.lint.finding import Finding, Remark
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
-from skillwalker.parts import Skill
+from skillwalker.parts import Agent, Skill
+from skillwalker.plugin_set import UnresolvedError
 from skillwalker.text import count, safe
 
 BUDGET = 30_000
@@ -20,7 +23,11 @@ had a fifth of it."""
 
 
 def findings(tests: Iterable[CheckedTest], root: Path) -> Iterator[Finding]:
-    """Each description that is cut, once."""
+    """Each description that is cut, and each that a tested skill or agent does not have, once."""
+    tests = tuple(tests)
+    for part, flaw in _undescribed(tests):
+        if part.path in _tested(tests):
+            yield Finding("no-description", safe(flaw.message), safe(flaw.file or ""), flaw.line)
     skills = {skill.path: skill for test in tests for skill in _skills(test)}
     for path, skill in skills.items():
         if skill.description and is_cut(skill.description):
@@ -33,6 +40,31 @@ def findings(tests: Iterable[CheckedTest], root: Path) -> Iterator[Finding]:
                 os.path.relpath(path, root) if path.is_relative_to(root) else str(path),
                 _line(path),
             )
+
+
+def notes(tests: Iterable[CheckedTest]) -> Iterator[str]:
+    """Of what comes along with the tests, and is not tested."""
+    tests = tuple(tests)
+    tested = _tested(tests)
+    yield from (str(flaw) for part, flaw in _undescribed(tests) if part.path not in tested)
+
+
+def _undescribed(tests: Iterable[CheckedTest]) -> list[tuple[Skill | Agent, Problem]]:
+    found = [pair for test in tests for pair in test.plugins.undescribed]
+    return list({(str(part.path), part.id): (part, flaw) for part, flaw in found}.values())
+
+
+def _tested(tests: Iterable[CheckedTest]) -> set[Path]:
+    """The files of the skills and agents that tests are about, or whose call they look for."""
+    parts: list[Skill | Agent | None] = []
+    for test in tests:
+        parts += (test.skill, test.agent)
+        for bound in test.expectations:
+            for reference, _ in filter(None, [getattr(bound.expectation, "expects_call", None)]):
+                find = test.plugins.agent if bound.spec.type == "agent-call" else test.plugins.skill
+                with suppress(UnresolvedError):
+                    parts.append(find(reference))
+    return {part.path for part in parts if part}
 
 
 def remarks(tests: Iterable[CheckedTest]) -> Iterator[Remark]:

@@ -20,6 +20,7 @@ _RULES = {
     "no-positive": "nothing tests that a skill or agent is found",
     "far-negative": "a prompt that shall not lead to a skill or agent has nothing to do with it",
     "long-description": "Claude Code cuts a description",
+    "no-description": "Claude Code shows the model no description of what is tested",
     "listing-budget": "Claude Code lists skills without their descriptions",
     "duplicate-test": "two tests are the same",
     "contradiction": "two tests with the same prompt expect the opposite",

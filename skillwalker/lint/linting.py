@@ -52,7 +52,8 @@ def lint(selection: Selection, root: Path) -> Linted:
     selected = [one for one in checked.tests if (one.eval.name, one.test.name) in chosen]
     findings += descriptions.findings(selected, root)
     unique = dict.fromkeys(sorted(findings, key=lambda one: (one.file, one.line or 0, one.rule)))
-    notes = (*found.notes, *registry.problems, *checked.broken)
+    told = dict.fromkeys((*descriptions.notes(selected), *map(str, checked.script_notes)))
+    notes = (*found.notes, *registry.problems, *checked.broken, *told)
     return Linted(tuple(unique), len(chosen), len({name for name, _ in chosen}), notes)
 
 
