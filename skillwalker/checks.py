@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -13,7 +13,8 @@ from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, Test, TestType
 from skillwalker.expectations.bound import Bound
 from skillwalker.expectations.registry import Registry
-from skillwalker.gateway.script import TestScript, load_scripts
+from skillwalker.gateway.script import Scripts, TestScript, read_scripts
+from skillwalker.jsonfile import read_bytes
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.loading import find_evals, load_eval, place
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
@@ -73,16 +74,21 @@ class CheckedTest:
 
 @frozen
 class Checked:
-    """What checking found; nothing may start while there are problems."""
+    """What checking found; nothing may start while there are problems.
+
+    Attributes:
+        script_notes: What is to be said of scripts that has no meaning for the outcome.
+    """
 
     tests: tuple[CheckedTest, ...]
     problems: tuple[Problem, ...]
+    script_notes: tuple[Problem, ...] = ()
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of the tests before a run, once."""
         found = [notice for test in self.tests for notice in (*test.plugins.notices, *test.notices)]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys((*found, *map(str, self.script_notes))))
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -90,15 +96,18 @@ class Checked:
         return tuple(dict.fromkeys(reason for test in self.tests for reason in test.broken))
 
 
-def check(selection: Selection, root: Path) -> tuple[Checked, tuple[str, ...]]:
+def check(selection: Selection, root: Path, *, rehearsed: bool = True) -> tuple[Checked, tuple[str, ...]]:
     """The selected tests, checked, and notes on what else lies in `evals/`; problems are in the answer.
+
+    Args:
+        rehearsed: As in `check_evals`.
 
     Raises:
         NothingSelectedError: there is no eval, or a part of the selection matches nothing.
     """
     found = find_evals(root)
     registry = Registry.scan()
-    checked = check_evals(selection.directories(found.evals), root, registry)
+    checked = check_evals(selection.directories(found.evals), root, registry, rehearsed=rehearsed)
     notes = (*found.notes, *registry.problems)
     if checked.problems:
         return checked, notes  # what cannot be read cannot be selected from
@@ -108,18 +117,27 @@ def check(selection: Selection, root: Path) -> tuple[Checked, tuple[str, ...]]:
     return evolve(checked, tests=tests), notes
 
 
-def check_evals(directories: Iterable[Path], root: Path, registry: Registry) -> Checked:
-    """Loads and checks evals; never raises for what their files hold."""
+def check_evals(
+    directories: Iterable[Path], root: Path, registry: Registry, *, rehearsed: bool = True
+) -> Checked:
+    """Loads and checks evals; never raises for what their files hold.
+
+    Args:
+        rehearsed: Whether scripts are to answer. Where they are not, what is wrong with them is no problem:
+            nothing but their faults is used then.
+    """
     tests: list[CheckedTest] = []
     problems: list[Problem] = []
+    notes: list[Problem] = []
     for directory in directories:
-        found = _check_eval(directory, root, registry)
+        found = _check_eval(directory, root, registry, rehearsed=rehearsed)
         tests += found.tests
         problems += found.problems
-    return Checked(tuple(tests), tuple(problems))
+        notes += found.script_notes
+    return Checked(tuple(tests), tuple(problems), tuple(notes))
 
 
-def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
+def _check_eval(directory: Path, root: Path, registry: Registry, *, rehearsed: bool) -> Checked:
     loaded = load_eval(directory, root)
     draft = loaded.draft
     if draft is None:
@@ -131,10 +149,11 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
     ]
     told = {problem.path for problem in loaded.problems}
     scripts, unread = _scripts(draft, plugins)
+    unused = [one for one in scripts.unused if rehearsed or _may_have_faults(directory)]
     tests = []
     misfits: list[Problem] = []
     for test in draft.tests:
-        checked, found = _check_test(draft, test, plugins, registry, scripts.get(test.name), told)
+        checked, found = _check_test(draft, test, plugins, registry, scripts.by_test.get(test.name), told)
         tests.append(checked)
         # What a field's text or its plugin makes impossible is told once, not again for all that follows.
         problems += (one for one in found if draft.plugins and one.path not in told)
@@ -142,10 +161,27 @@ def _check_eval(directory: Path, root: Path, registry: Registry) -> Checked:
         if checked.script and usable and loaded.eval:
             misfits += script_problems(checked.script, draft, plugins, checked.expectations)
     problems = list(dict.fromkeys(problems))  # the tests of one list of queries have the same ones
-    return Checked(
-        tuple(tests),
-        (*loaded.placed(problems), *unread, *place(misfits, directory / REHEARSAL_FILE, root)),
-    )
+    scripted = place(misfits, directory / REHEARSAL_FILE, root)
+    if not rehearsed:
+        beside = [_of_no_use(one) for one in scripted]
+        if unread and not _may_have_faults(directory):
+            beside += map(_of_no_use, unread)
+            unread = ()
+        unread = [evolve(one, message=f"{one.message} (its faults count in every run)") for one in unread]
+        return Checked(tuple(tests), (*loaded.placed(problems), *unread), (*unused, *beside))
+    return Checked(tuple(tests), (*loaded.placed(problems), *unread, *scripted), tuple(unused))
+
+
+def _of_no_use(problem: Problem) -> Problem:
+    return evolve(problem, message=f"{problem.message} (matters for rehearsals only)")
+
+
+def _may_have_faults(directory: Path) -> bool:
+    """Whether a script may inject faults, which real runs do as well; yes where nobody can tell."""
+    try:
+        return b'"faults"' in read_bytes(directory / REHEARSAL_FILE)
+    except ConfigurationError:
+        return True
 
 
 def _check_test(
@@ -188,15 +224,15 @@ def _unresolved(plugins: PluginSet, reference: str, error: UnresolvedError, path
     return [Problem(safe(str(error)), path=path)] if known or not plugins.problems else []
 
 
-def _scripts(evaluation: Eval, plugins: PluginSet) -> tuple[Mapping[str, TestScript], Sequence[Problem]]:
+def _scripts(evaluation: Eval, plugins: PluginSet) -> tuple[Scripts, Sequence[Problem]]:
     path = evaluation.directory / REHEARSAL_FILE
     if not os.path.lexists(path):
-        return {}, ()
+        return Scripts(), ()
     parts = None if plugins.problems or not evaluation.plugins else plugins.part_names
     try:
-        return load_scripts(path, evaluation.root, [test.name for test in evaluation.tests], parts), ()
+        return read_scripts(path, evaluation.root, [test.name for test in evaluation.tests], parts), ()
     except ConfigurationError as error:
-        return {}, error.problems
+        return Scripts(), error.problems
 
 
 def _scaffold_notices(test: Test) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def rejudge(
         run = evolve(run, tests=tuple(test for test in run.tests if (test.eval, test.name) in tests))
     if not any(test.trials for test in run.tests):
         raise NothingSelectedError(f"run {run.run_id} has no finished trial to judge")
-    known = _checked(run, request.root)
+    known = _checked(run, request.root, rehearsed=request.rehearse)
     judge_model = request.judge_model
     asks = any(one.uses_judge for one in known.values())
     beyond: Overrun | None = None
@@ -107,6 +107,8 @@ def rejudge(
                 _again(trial, checked, directory, gateway, judge_model, answers.prices)
                 for trial in test.trials
             )
+            for trial in trials:
+                answers.settle(trial.id, trial.outcome, trial.reason)
             again_judged.append(evolve(test, trials=trials))
     for note in answers.close():
         say(note)
@@ -141,10 +143,10 @@ def _has_only_a_subscription(request: RunRequest, environment: Mapping[str, str]
     return with_it.used is not None and without.used is None
 
 
-def _checked(run: RunResult, root: Path) -> Mapping[tuple[str, str], CheckedTest]:
+def _checked(run: RunResult, root: Path, *, rehearsed: bool) -> Mapping[tuple[str, str], CheckedTest]:
     wanted = [(test.eval, test.name) for test in run.tests]
     evals = tuple(dict.fromkeys(name for name, _ in wanted))
-    checked, _ = check(Selection(root, evals), root)
+    checked, _ = check(Selection(root, evals), root, rehearsed=rehearsed)
     if checked.problems:
         raise ConfigurationError(checked.problems)
     found = {(one.eval.name, one.test.name): one for one in checked.tests}

@@ -54,6 +54,12 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     return Prepared(same, planned, notices, Resumed(directory, finished, run.image, run.claude_code_version))
 
 
+def kept_options(request: RunRequest) -> dict[str, Any]:
+    """What `run.json` says from now on: a new cap is the whole run's, and holds for the next call too."""
+    options = request.options()
+    return {name: options[name] for name in KEPT}
+
+
 def _as_before(request: RunRequest, said: Collection[str], options: Mapping[str, Any]) -> RunRequest:
     """The request of the stored run with what the new call may change."""
     before = request.with_options(options)
@@ -75,7 +81,7 @@ def _plan(
     request: RunRequest, run: RunResult, left: set[tuple[str, str, str]]
 ) -> tuple[tuple[PlannedTest, ...], tuple[str, ...]]:
     evals = tuple(dict.fromkeys(name for name, _, _ in sorted(left)))
-    checked, notes = check(Selection(request.cwd, evals), request.root)
+    checked, notes = check(Selection(request.cwd, evals), request.root, rehearsed=request.rehearse)
     if checked.problems:
         raise ConfigurationError(checked.problems)
     ran = {(test.eval, test.name) for test in run.tests}

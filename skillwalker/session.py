@@ -40,6 +40,7 @@ from skillwalker.records import SCHEMA, load_run, planned_object, trial_file
 from skillwalker.redaction import Redactor
 from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import RunResult, Skipped, TrialResult
+from skillwalker.resume import kept_options
 from skillwalker.sandbox.base import Sandbox
 from skillwalker.sandbox.local import find_program
 from skillwalker.sandbox.owner import Owner
@@ -75,7 +76,7 @@ def prepare(request: RunRequest) -> Prepared:
         if model is not None and not is_model(model)
     ]
     selection = Selection(request.cwd, request.select, request.keyword, _failed_before(request))
-    checked, notes = check(selection, request.root)
+    checked, notes = check(selection, request.root, rehearsed=request.rehearse)
     if problems or checked.problems:
         raise ConfigurationError([*problems, *checked.problems])
     skipped = tuple(
@@ -194,7 +195,9 @@ def run(
         if resumed:
             directory = resumed.directory
             credential = _credentials_of_both(directory, answers, progress)
-            directory.update({"owner": str(Owner.current()), "interrupted": None, "credential": credential})
+            options = {**directory.manifest()["options"], **kept_options(request)}
+            now = {"interrupted": None, "credential": credential, "options": options}
+            directory.update({"owner": str(Owner.current()), **now})
         else:
             manifest = _manifest(prepared, run_id, sandbox, version, jobs, answers)
             directory = Store(request.root).create(run_id, manifest)
@@ -202,7 +205,14 @@ def run(
         gateway = stack.enter_context(Gateway(answers.responder, redactor.value))
         supervisor = stack.enter_context(Supervisor())
         worker = Worker(
-            sandbox, gateway, supervisor, listener, redactor, place.commands, _network(request, environment)
+            sandbox,
+            gateway,
+            supervisor,
+            listener,
+            redactor,
+            place.commands,
+            _network(request, environment),
+            settled=lambda trial: answers.settle(trial.id, trial.outcome, trial.reason),
         )
         stack.enter_context(installed(run_id, worker))
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))

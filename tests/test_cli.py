@@ -96,12 +96,48 @@ def test_a_skill_that_the_model_may_not_call_is_no_positive(run_cli, root):
 
 
 def test_a_rehearsal_script_is_checked_too(run_cli, root):
-    an_eval(root, [{"name": "x", "expect": [SAYS]}], name="third", script={"y": [text("done")]})
+    an_eval(root, [{"name": "x", "expect": [SAYS]}], name="third", script={"x": [{"contents": "done"}]})
 
     called = run_cli("--root", root, "validate")
 
     assert called.code == 4
     assert "evals/third/rehearsal.json" in called.err
+
+
+@pytest.mark.parametrize("command", [("validate",), ("lint",), ("run", "--rehearse", "--dry-run")])
+def test_an_entry_of_no_test_is_a_note_that_stops_nothing(run_cli, root, command):
+    test = {"name": "Call: tidy this up", "expect": [SAYS]}
+    an_eval(root, [test], name="third", script={"Call: tidy this": [text("done")]})
+
+    called = run_cli("--root", root, *command, "third")
+
+    assert called.code == 0
+    told = called.out + called.err
+    assert (
+        'evals/third/rehearsal.json:3: tests["Call: tidy this"]: no test is named Call: tidy this '
+        "(did you mean Call: tidy this up?); that one has no entry, so a rehearsal answers it by the simple "
+        "rule; if the test was renamed, or its query edited, rename the entry, else remove it"
+    ) in told
+
+
+def test_a_run_that_is_not_rehearsed_reads_no_script(run_cli, root):
+    real = ("run", "--dry-run", "third")
+    an_eval(root, [{"name": "x", "expect": [SAYS]}], name="third", script={"y": [text("done")]})
+    unused = run_cli("--root", root, *real)
+    assert (unused.code, "rehearsal.json" in unused.out) == (0, False)
+
+    script = write(root / "evals/third/rehearsal.json", '{"tests": {"x": [{"contents": "done"}]}}')
+    broken = run_cli("--root", root, *real)
+    assert broken.code == 0
+    assert "note: evals/third/rehearsal.json:1: tests.x[0].contents: unknown field" in broken.out
+    assert "(matters for rehearsals only)" in broken.out
+    assert run_cli("--root", root, *real, "--rehearse").code == 4
+
+    # Faults are injected into real runs, too: without them it would be another measurement.
+    script.write_text('{"tests": {"x": {"faults": [{"turn": 0}]}}}', "utf-8")
+    faulty = run_cli("--root", root, *real)
+    assert faulty.code == 4
+    assert "(its faults count in every run)" in faulty.err
 
 
 def test_the_agents_of_a_script_must_be_there(run_cli, root):
@@ -423,7 +459,7 @@ def test_closed_output_is_no_fault(root):
 def test_ctrl_c_is_exit_code_2_also_before_anything_runs(root):
     code = (
         "import signal, skillwalker.checks as c, skillwalker.cli.main as m\n"
-        "def stop(*_): raise KeyboardInterrupt\n"
+        "def stop(*_, **__): raise KeyboardInterrupt\n"
         "c.check_evals = stop\n"
         f"print(m.exit_code(['--root', {str(root)!r}, 'validate']))"
     )

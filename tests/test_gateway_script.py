@@ -11,7 +11,7 @@ import pytest
 from skillwalker.errors import ConfigurationError
 from skillwalker.gateway.messages import ApiError
 from skillwalker.gateway.replies import Reply, TestScript
-from skillwalker.gateway.script import load_scripts
+from skillwalker.gateway.script import load_scripts, read_scripts
 
 DATA = Path(__file__).parent / "data" / "rehearsal"
 INVALID = DATA / "invalid"
@@ -30,6 +30,37 @@ def load(value, tmp_path, tests=TESTS):
     file.parent.mkdir(parents=True)
     file.write_bytes(value if isinstance(value, bytes) else json.dumps({"tests": value}).encode())
     return load_scripts(file, tmp_path, tests)
+
+
+@pytest.mark.parametrize(
+    ("names", "tests", "told"),
+    [
+        (
+            ["Greet"],
+            ["Greets", "Counts"],
+            ["no test is named Greet (did you mean Greets?); that one has no entry, so a "],
+        ),
+        (
+            ["Something else", "Greets"],
+            ["Greets", "Counts"],
+            ["no test is named Something else; without an entry, so that a rehearsal answers by "],
+        ),
+        (["Greet", "Greets"], ["Greets"], ["no test is named Greet; if the test was renamed"]),
+        (
+            ["a\x1b"],
+            [],
+            ["no test is named a\\x1b; if the test was renamed, or its query edited, rename the "],
+        ),
+    ],
+)
+def test_an_entry_of_no_test_is_kept_apart_unread(names, tests, told, tmp_path):
+    entries = {name: [{"content": "hi"}] if name in tests else 17 for name in names}
+    file = tmp_path / "rehearsal.json"
+    file.write_text(json.dumps({"tests": entries}, indent=1))
+    found = read_scripts(file, tmp_path, tests)
+    assert [*found.by_test] == [name for name in names if name in tests]
+    assert [one.message[: len(said)] for one, said in zip(found.unused, told, strict=True)] == told
+    assert [one.place for one in found.unused] == ["rehearsal.json:3"]
 
 
 @pytest.mark.parametrize("judge", [{"passed": [True]}, [True, False], [[True, False]]])

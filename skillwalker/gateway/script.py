@@ -41,7 +41,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve
+from attrs import define, evolve, field, frozen
 
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.gateway.checking import kind_of
@@ -50,7 +50,7 @@ from skillwalker.gateway.script_parts import LONGEST_DELAY_SECONDS, PartsChecker
 from skillwalker.jsonfile import child, load, locate
 from skillwalker.text import did_you_mean, listed, safe
 
-__all__ = ["TestScript", "load_scripts"]
+__all__ = ["Scripts", "TestScript", "load_scripts", "read_scripts"]
 
 _STOP_REASONS = (
     "end_turn",
@@ -85,10 +85,30 @@ _MAIN_FORM = 'write [{"content": "the answer"}], one entry for each turn'
 _TRIAL = re.compile(r"[1-9][0-9]{0,5}")
 
 
+@frozen
+class Scripts:
+    """A `rehearsal.json`.
+
+    Attributes:
+        by_test: The scripts by the names of their tests.
+        unused: Entries that are no test's, which can do no harm, and what to do with them.
+    """
+
+    by_test: Mapping[str, TestScript] = field(factory=dict)
+    unused: tuple[Problem, ...] = ()
+
+
 def load_scripts(
     file: Path, root: Path, tests: Collection[str], parts: Collection[str] | None = None
 ) -> Mapping[str, TestScript]:
-    """The scripts of `file` by test.
+    """The scripts of `file` by test; see `read_scripts`."""
+    return read_scripts(file, root, tests, parts).by_test
+
+
+def read_scripts(
+    file: Path, root: Path, tests: Collection[str], parts: Collection[str] | None = None
+) -> Scripts:
+    """The scripts of `file`.
 
     Args:
         tests: The names that `tests.json` beside it knows.
@@ -106,7 +126,20 @@ def load_scripts(
     scripts = reader.scripts(document.value, tests)
     if problems := [*document.problems, *reader.problems]:
         raise ConfigurationError(_placed(problems, shown, document.text))
-    return scripts
+    return Scripts(scripts, tuple(_placed(reader.unused, shown, document.text)))
+
+
+def _of_no_test(name: str, silent: Collection[str]) -> str:
+    """What is to be said of an entry; `silent` are the tests that have none."""
+    by_rule = "has no entry, so a rehearsal answers it by the simple rule"
+    if hint := did_you_mean(name, silent):
+        which = f"{hint}; that one {by_rule}"
+    elif silent:
+        which = f"; without an entry, so that a rehearsal answers by the simple rule: {listed(silent, 5)}"
+    else:
+        which = ""
+    todo = "if the test was renamed, or its query edited, rename the entry, else remove it"
+    return f"no test is named {safe(name)}{which}; {todo}"
 
 
 def _placed(problems: Iterable[Problem], file: str, text: str) -> list[Problem]:
@@ -121,17 +154,19 @@ class _Reader(PartsChecker):
     """Takes the value apart; a part with a problem is left out, the others are still checked."""
 
     file: str = ""
+    unused: list[Problem] = field(factory=list)
 
     def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
         top = self.object(value, "", ("$schema", "tests"), required=("tests",))
+        entries = self.some(top, "", "tests", "name a test, or remove the file")
+        silent = set(tests).difference(name for name, _ in entries)
         found: dict[str, TestScript] = {}
-        for name, script in self.some(top, "", "tests", "name a test, or remove the file"):
+        for name, script in entries:
             path = child("tests", name)
-            if name not in tests:
-                known = f"; tests.json has {listed(tests)}" if tests else ""
-                what = f"no such test: {safe(name)}{did_you_mean(name, tests) or known}"
-                self.fail(path, f"{what}; if it was renamed, or its query edited, rename or remove the entry")
-            found[name] = self.script(script, path, (*_PARTS, "trials"))
+            if name in tests:
+                found[name] = self.script(script, path, (*_PARTS, "trials"))
+            else:
+                self.unused.append(Problem(_of_no_test(name, sorted(silent)), path=path))
         return found
 
     def script(self, value: Any, path: str, known: Collection[str]) -> TestScript:
