@@ -340,6 +340,27 @@ def test_what_was_taken_over_can_be_given_back(root: Path, run_cli: Cli, form: s
         assert back == {"skill_name": "tidy", "evals": [case, {**lone, "expected_output": "Clean"}]}
 
 
+@pytest.mark.parametrize("known_by", ["skillFile", "the only skill", "the eval's name", "nothing"])
+def test_an_exported_file_names_the_skill(root: Path, run_cli: Cli, known_by: str) -> None:
+    case = {"id": 1, "prompt": "Tidy it", "expectations": ["It is tidy"]}
+    source = write(root / "in.json", json.dumps({"skill_name": "tidy", "evals": [case]}))
+    name = "tidy" if known_by == "the eval's name" else "output"
+    for other in ("hello", "forked") if known_by == "the only skill" else ():
+        (root / "acme/skills" / other / "SKILL.md").unlink()
+    assert run_cli("--root", root, "init", "tidy", "--from", source, "--eval", name).code == 0
+    file = root / "evals" / name / "tests.json"
+    value = json.loads(file.read_text("utf-8"))
+    assert [test.get("skillFile") for test in value["tests"]] == ["acme:tidy"]
+    if known_by != "skillFile":
+        del value["tests"][0]["skillFile"]
+        file.write_text(json.dumps(value))
+
+    called = run_cli("--root", root, "list", "evals", name, "--as", "evals-json")
+
+    assert json.loads(called.out)["skill_name"] == ("output" if known_by == "nothing" else "tidy")
+    assert ("no test of output tells the skill" in called.err) is (known_by == "nothing")
+
+
 def test_what_another_file_cannot_say_is_told(root: Path, run_cli: Cli) -> None:
     run_cli("--root", root, "init", "tidy")
     called = run_cli("--root", root, "list", "evals", "tidy", "--as", "trigger-evals")

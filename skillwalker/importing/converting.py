@@ -98,6 +98,8 @@ def _add_case(
         yield f"{safe(title)}: nothing of what it checks could be taken over, so it was left out"
         return
     more: dict[str, Any] = {}
+    if draft.target.kind == "skill":
+        more["skillFile"] = draft.target.part.id
     if case.model:
         more["model"] = case.model
     if case.trials > 1:

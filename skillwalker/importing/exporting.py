@@ -9,6 +9,8 @@ from typing import Any
 from skillwalker.errors import ConfigurationError
 from skillwalker.evals import Eval, ExpectationSpec, Test, TestType
 from skillwalker.expectations.rubric import FOLDER, read_rubric
+from skillwalker.parts import SKILL_FILE
+from skillwalker.plugins import load_plugins
 from skillwalker.text import listed
 
 _KINDS = {TestType.SKILL_CALL: "skill-call", TestType.AGENT_CALL: "agent-call"}
@@ -74,12 +76,31 @@ def evals_json(evals: Sequence[Eval]) -> Exported:
             case: dict[str, Any] = {"id": len(cases) + 1, "name": test.name, "prompt": test.prompt}
             case |= {"expected_output": expected, "files": list(_files(each, test)), "expectations": criteria}
             cases.append(case)
+            if test.skill_file:
+                about[test.skill_file] = None
             left += (f"{where}: {what}" for what in _beside(test))
     for each in evals if not about else ():
         about |= dict.fromkeys(test.skill_file for test in each.tests if test.skill_file)
+    for each in evals if not about else ():
+        about |= dict.fromkeys(_only_skill(each))
     _require(cases, about, left, "tests of a skill's output")
+    if not about:
+        left.append(
+            f"skill_name is the eval's name: no test of {evals[0].name} tells the skill; add skillFile"
+        )
     name = next(iter(about), evals[0].name).rpartition(":")[2]
     return {"skill_name": name, "evals": cases}, tuple(left)
+
+
+def _only_skill(each: Eval) -> Iterator[str]:
+    """The skill that an eval must be about: the one of its plugins, or the one after which it is named."""
+    plugins = load_plugins(each.root, each.plugins).plugins
+    skills = [skill for plugin in plugins for skill in plugin.skills if skill.path.name == SKILL_FILE]
+    named = [skill for skill in skills if skill.id.rpartition(":")[2] == each.name]
+    for found in (skills, named):
+        if len(found) == 1:
+            yield found[0].id
+            return
 
 
 def _require(found: Sequence[Any], about: dict[str, None], left: Sequence[str], what: str) -> None:
