@@ -74,7 +74,7 @@ class _Parser:
             return lambda name: True
         match = self._either()
         if self.token:
-            raise self._fault("expected and or or")
+            raise self._fault("expected and or or", self._in_quotes())
         return match
 
     def _either(self) -> _Match:
@@ -121,7 +121,13 @@ class _Parser:
         if not match and self.start < len(self.text):
             raise self._fault("expected a word in quotes")
 
-    def _fault(self, message: str) -> ConfigurationError:
+    def _in_quotes(self) -> str:
+        """What to write where words alone are meant to be found as they stand."""
+        if re.search(r"[()'\"]", self.text) or {"and", "or", "not"} & set(self.text.split()):
+            return ""
+        return f"""write -k "'{safe(" ".join(self.text.split()), 80)}'" to find these words as they stand"""
+
+    def _fault(self, message: str, advice: str = "") -> ConfigurationError:
         found = safe(self.token or self.text[self.start : self.start + 1], 40) or "the end"
         where = f"{message}, found {found} (column {self.start + 1})"
-        return ConfigurationError([f"-k {safe(self.text, 80)}: {where}; {_EXAMPLE}"])
+        return ConfigurationError([f"-k {safe(self.text, 80)}: {where}; {advice or _EXAMPLE}"])

@@ -77,8 +77,7 @@ class Selection:
             names = [findable(test.name, test.tags) for _, test in chosen]
             chosen = [pair for pair in chosen if keywords.matches(findable(pair[1].name, pair[1].tags))]
             if not chosen:
-                hint = _nearest_words(keywords, names)
-                raise NothingSelectedError(f"-k {safe(keywords.text)} matches none of {_count(names)}{hint}")
+                raise NothingSelectedError(no_match(keywords, names))
         if self.failed is not None:
             count = _count(chosen)
             chosen = [pair for pair in chosen if (pair[0].name, pair[1].name) in self.failed]
@@ -187,15 +186,40 @@ def _count(tests: Collection[object]) -> str:
     return f"{len(tests)} test{'' if len(tests) == 1 else 's'}"
 
 
+def no_match(keywords: Keywords, findable_names: Sequence[str], where: str = "") -> str:
+    """What is said where `-k` finds no test.
+
+    Args:
+        findable_names: What it was compared with, see `findable`.
+        where: Whose tests these are.
+    """
+    hint = _nearest_words(keywords, findable_names)
+    count = _count(findable_names)
+    return f"-k {safe(keywords.text)} matches no name and no tag of {count}{where}{hint}"
+
+
 def _nearest_words(keywords: Keywords, names: Sequence[str]) -> str:
-    """For a word that no name holds, words that names do hold."""
-    vocabulary = sorted({word for name in names for word in re.findall(r"[\w-]+", name.casefold())})
+    """For a word that no name holds, names with words like it, or the words; else what there is."""
+    only = [name.partition("\n")[0] for name in names]
     absent = [
         word for word in keywords.words if not any(word.casefold() in name.casefold() for name in names)
     ]
-    only = [name.partition("\n")[0] for name in names]
+    alike = dict.fromkeys(match for word in absent for match in _alike(word, only))
+    if alike:
+        return f"; near: {listed(alike, _MANY)}"
+    vocabulary = sorted({word for name in names for word in re.findall(r"[\w-]+", name.casefold())})
     found = dict.fromkeys(match for word in absent for match in near(word, vocabulary))
     return f"; near: {listed(found)}" if found else f"; there are: {listed(only, _MANY)}"
+
+
+def _alike(phrase: str, names: Sequence[str]) -> list[str]:
+    """The names that begin with, or are, nearly this phrase of several words."""
+    if " " not in phrase:
+        return []
+    begins: dict[str, list[str]] = {}
+    for name in names:
+        begins.setdefault(name[: len(phrase)], []).append(name)
+    return [name for match in near(phrase, begins) for name in begins[match]]
 
 
 def _nearest(word: str, names: Sequence[str]) -> str:

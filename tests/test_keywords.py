@@ -64,7 +64,11 @@ def test_an_expression_selects(expression: str, name: str, matches: bool) -> Non
         ("a)", "-k a): expected and or or, found ) (column 2)" + EXAMPLE),
         ("()", "-k (): expected a word, found ) (column 2)" + EXAMPLE),
         ("a not b", "-k a not b: expected and or or, found not (column 3)" + EXAMPLE),
-        ("code review", "-k code review: expected and or or, found review (column 6)" + EXAMPLE),
+        (
+            "code  review",
+            "-k code  review: expected and or or, found review (column 7); "
+            """write -k "'code review'" to find these words as they stand""",
+        ),
         ("a*", "-k a*: expected a word in quotes, found * (column 2)" + EXAMPLE),
         ("a & b", "-k a & b: expected a word in quotes, found & (column 3)" + EXAMPLE),
         ("'open", "-k 'open: expected a word in quotes, found ' (column 1)" + EXAMPLE),

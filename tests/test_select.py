@@ -215,10 +215,28 @@ def test_a_test_without_its_eval_is_offered_with_it(word: str, hint: str, tmp_pa
 def test_keywords_that_match_nothing_name_near_words(root: Path) -> None:
     with pytest.raises(NothingSelectedError) as caught:
         chosen(root, "csv", keyword="tabel or promt")
-    assert str(caught.value) == "-k tabel or promt matches none of 2 tests; near: table"
+    assert str(caught.value) == "-k tabel or promt matches no name and no tag of 2 tests; near: table"
     with pytest.raises(NothingSelectedError) as caught:
         chosen(root, "csv::no op", keyword="not no")
-    assert str(caught.value) == "-k not no matches none of 1 test; there are: no op"
+    assert str(caught.value) == "-k not no matches no name and no tag of 1 test; there are: no op"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "near"),
+    [
+        ("'Near mis: tidy'", "near: Near miss: tidy the desk"),
+        ("'near misss'", "near: Near miss: tidy the desk"),
+        ("misss", "near: miss"),
+        ("'quite other'", "there are: Near miss: tidy the desk, Call: tidy this file"),
+    ],
+)
+def test_a_phrase_that_matches_nothing_names_the_tests_that_come_near(
+    root: Path, keyword: str, near: str
+) -> None:
+    known = evals(root, {"x": ("Near miss: tidy the desk", "Call: tidy this file")})
+    with pytest.raises(NothingSelectedError) as caught:
+        Selection(root, keyword=keyword).tests(known)
+    assert str(caught.value) == f"-k {keyword} matches no name and no tag of 2 tests; {near}"
 
 
 def test_a_wrong_expression_is_told_before_anything_is_loaded(root: Path) -> None:

@@ -57,7 +57,7 @@ def test_what_matches_nothing_names_what_comes_near(run):
     with pytest.raises(NothingSelectedError, match=r"csv::helo matches no test.*near: csv::hello") as caught:
         selected(run, ("csv::helo", "wrong\x1b"))
     assert "\x1b" not in str(caught.value)
-    with pytest.raises(NothingSelectedError, match="matches none of 3 tests"):
+    with pytest.raises(NothingSelectedError, match="matches no name and no tag of 3 tests of run .*: tidy"):
         selected(run, ("csv",), "absent")
     with pytest.raises(NothingSelectedError, match="nothing failed"):
         selected(run, ("more",), failed=True)

@@ -13,7 +13,8 @@ from skillwalker.errors import NothingSelectedError
 from skillwalker.keywords import Keywords, findable
 from skillwalker.outcomes import Outcome
 from skillwalker.results import RunResult, TestResult
-from skillwalker.text import count, listed, near, safe
+from skillwalker.select import no_match
+from skillwalker.text import listed, near, safe
 
 
 def selected(
@@ -39,13 +40,10 @@ def selected(
     keywords = Keywords.parse(keyword) if keyword is not None else None
     tests = _named(run, select, cwd) if select else run.tests
     if keywords:
-        names = [test.name for test in tests]
+        names = [findable(test.name, test.tags) for test in tests]
         tests = tuple(test for test in tests if keywords.matches(findable(test.name, test.tags)))
         if not tests:
-            raise NothingSelectedError(
-                f"-k {safe(keywords.text)} matches none of {count(len(names), 'test')} of run {run.run_id}; "
-                f"there are: {listed(names, 5)}"
-            )
+            raise NothingSelectedError(no_match(keywords, names, f" of run {run.run_id}"))
     if failed:
         tests = tuple(test for test in tests if test.outcome is not Outcome.PASSED)
         if not tests:
