@@ -71,7 +71,7 @@ def test_over_a_real_socket():
     async def send() -> bytes:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        theirs.settimeout(20)
+        theirs.settimeout(120)
         transport, _ = await asyncio.get_running_loop().connect_accepted_socket(asyncio.Protocol, ours)
         coalesced = Coalesced(transport)
         for _ in range(1000):

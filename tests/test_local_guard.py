@@ -7,13 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from attrs import frozen
+from waiting import PATIENCE, wait_until
 
 from skillwalker.sandbox import local_guard
 
@@ -39,14 +39,14 @@ class Guarded:
         said = b""
         while data := self.control.recv(1000):
             said += data
-        self.guard.wait(10)
+        self.guard.wait(PATIENCE)
         return said.decode().splitlines()
 
 
 @contextmanager
 def guarded(*command: str, limit: int = 1 << 20) -> Iterator[Guarded]:
     ours, theirs = socket.socketpair()
-    ours.settimeout(20)
+    ours.settimeout(PATIENCE)
     guard = subprocess.Popen(
         [sys.executable, "-I", "-S", local_guard.__file__, str(theirs.fileno()), str(limit), *command],
         stdin=subprocess.DEVNULL,
@@ -59,7 +59,7 @@ def guarded(*command: str, limit: int = 1 << 20) -> Iterator[Guarded]:
         yield Guarded(guard, ours)
     finally:
         ours.close()
-        guard.wait(10)
+        guard.wait(PATIENCE)
 
 
 def shell(script: str) -> tuple[str, str, str]:
@@ -71,23 +71,18 @@ def away(file: Path) -> str:
 
 
 def pid_in(file: Path) -> int:
-    deadline = time.monotonic() + 10
-    while not (file.exists() and file.read_text().endswith("\n")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: file.exists() and file.read_text().endswith("\n"))
     return int(file.read_text())
 
 
 def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
+    def is_gone() -> bool:
         try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
-                return True
-        except FileNotFoundError:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        except OSError:  # it goes while it is read
             return True
-        time.sleep(0.01)
-    return False
+
+    return wait_until(is_gone)
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("kill $$", 143)])
@@ -127,7 +122,7 @@ def test_all_are_killed_when_the_runner_is_gone(tmp_path):
     with guarded(*shell(f"{away(file)}; sleep 1000")) as one:
         pid = pid_in(file)
         one.control.close()
-        one.guard.wait(10)
+        one.guard.wait(PATIENCE)
         assert gone(pid)
 
 
@@ -140,13 +135,27 @@ def test_all_are_killed_when_somebody_ends_the_guard(tmp_path):
         assert gone(pid)
 
 
-def test_an_interrupt_is_for_the_command_alone_even_where_the_runner_ignores_it():
+def test_an_interrupt_is_for_the_command_alone_even_where_the_runner_ignores_it(tmp_path):
+    armed, ready, got, go_on = (tmp_path / name for name in ("armed", "ready", "got", "go-on"))
     ignored = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        child = "(trap 'exit 1' INT; sleep 0.6; exit 0) &"
-        with guarded(*shell(f"{child} trap 'wait $!; exit 1$?' INT; while :; do sleep 0.1; done")) as one:
-            time.sleep(0.4)
+        # The child is a Python of its own: a shell has its background commands ignore the signal.
+        code = (
+            "import os, signal, time\n"
+            "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+            f"open({str(ready)!r}, 'w')\n"
+            f"while not os.path.exists({str(go_on)!r}): time.sleep(0.02)\n"
+        )
+        script = (
+            f"trap ': >{got}; wait $child; exit 1$?' INT\n"
+            f'{sys.executable} -c "{code}" & child=$!; : >{armed}\n'
+            "while :; do sleep 0.1; done"
+        )
+        with guarded(*shell(script)) as one:
+            wait_until(lambda: armed.exists() and ready.exists())
             one.control.send(b"i")
+            wait_until(got.exists)
+            go_on.touch()
             assert one.says()[-1] == "ended 10"
     finally:
         signal.signal(signal.SIGINT, ignored)
@@ -174,9 +183,7 @@ def test_the_command_gets_nothing_but_the_three_streams(tmp_path):
 def test_descendants_of_descendants_are_found():
     child = subprocess.Popen(["/bin/sh", "-c", "sleep 1000 & wait"], start_new_session=True)
     try:
-        deadline = time.monotonic() + 10
-        while len(local_guard.descendants()) < 2:
-            assert time.monotonic() < deadline
+        wait_until(lambda: len(local_guard.descendants()) >= 2)
         assert child.pid in local_guard.descendants()
     finally:
         os.killpg(child.pid, signal.SIGKILL)

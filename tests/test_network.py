@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 from network_support import Server, echo, read_all, read_head, serving
+from waiting import PATIENCE, wait_until
 
 from skillwalker.sandbox import network as module
 from skillwalker.sandbox.allowed import AllowList
@@ -37,7 +38,7 @@ class Trial:
 
     def connect(self) -> socket.socket:
         sock = self.network.connect()
-        sock.settimeout(20)
+        sock.settimeout(PATIENCE)
         return sock
 
     def tunnel(self, address: str) -> socket.socket:
@@ -368,13 +369,16 @@ def test_addresses_of_private_networks_are_reached_without_the_proxy(tmp_path: P
         assert company.connections == 0
 
 
-def test_the_end_of_the_trial_ends_its_connections_and_they_are_in_the_log(tmp_path: Path) -> None:
+def test_the_end_of_the_trial_ends_its_connections_and_they_are_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_CLOSE_SECONDS", PATIENCE)
     with serving(echo) as server, Trial(tmp_path, server.address) as trial:
         socks = [trial.tunnel(server.address) for _ in range(5)]
         waiting = trial.connect()
         began = time.monotonic()
         assert [line["outcome"] for line in trial.lines()] == ["passed"] * 5
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < PATIENCE / 2  # they were ended, not waited for
         for sock in (*socks, waiting):
             assert sock.recv(1) == b""
             sock.close()
@@ -388,12 +392,14 @@ def test_a_trial_has_so_many_connections_and_no_more(tmp_path: Path) -> None:
         with pytest.raises(ConnectionRefusedError):
             trial.connect()
         socks.pop().close()
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
+
+        def has_room() -> bool:
             with contextlib.suppress(ConnectionRefusedError):
                 socks.append(trial.connect())
-                break
-            time.sleep(0.01)
+                return True
+            return False
+
+        wait_until(has_room)
         assert len(socks) == module.MAX_CONNECTIONS
         for sock in socks:
             sock.close()
@@ -407,7 +413,7 @@ def test_bytes_either_way_are_activity(tmp_path: Path) -> None:
             time.sleep(0.05)
             sock.sendall(b"x")
             assert sock.recv(1) == b"x"
-            assert trial.network.last_activity > before + 0.04
+            wait_until(lambda: trial.network.last_activity > before + 0.04)
 
 
 def test_a_client_that_says_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

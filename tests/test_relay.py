@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from waiting import PATIENCE, free_port, wait_until
 
 from skillwalker.errors import SandboxError
 from skillwalker.sandbox import relay
@@ -39,7 +40,7 @@ class ProcessStream:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(PATIENCE)
 
 
 class ServingGateway:
@@ -65,8 +66,9 @@ class Relayed:
     """With a second function there is a second port, `second`, which leads to it."""
 
     def __init__(self, serve: Serve, serve_second: Serve | None = None) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as other:
-            self.port, self.second = (one.getsockname()[1] for one in (free, other))
+        self.port = self.second = free_port()
+        while self.second == self.port:
+            self.second = free_port()
         self.gateway = ServingGateway(serve)
         ways = {self.port: self.gateway}
         if serve_second:
@@ -86,7 +88,7 @@ class Relayed:
 
     def connect(self, port: int | None = None) -> socket.socket:
         sock = socket.create_connection(("127.0.0.1", port or self.port))
-        sock.settimeout(30)
+        sock.settimeout(PATIENCE)
         return sock
 
     def ask(self, data: bytes) -> bytes:
@@ -109,13 +111,6 @@ def read_all(sock: socket.socket) -> bytes:
 def echo(sock: socket.socket) -> None:
     while data := sock.recv(1 << 16):
         sock.sendall(data)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_bytes_arrive_unchanged_and_the_end_of_either_side_does() -> None:
@@ -148,7 +143,7 @@ def test_many_connections_at_once_keep_apart() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join()
         assert answers == dict.fromkeys(range(len(threads)), True)
 
 
@@ -207,7 +202,7 @@ def test_a_port_whose_connections_are_used_up_takes_none_from_the_other() -> Non
             with pytest.raises(TimeoutError):
                 waiting.recv(1)
             sock.close()
-            waiting.settimeout(20)
+            waiting.settimeout(PATIENCE)
             assert waiting.recv(1) == b"y"
 
 
@@ -223,7 +218,7 @@ class Scripted:
     def chunks(self) -> Iterator[tuple[int, bytes]]:
         yield STDOUT, program.pack(0, program.HELLO)
         yield from ((STDOUT, frame) for frame in self.frames)
-        self.over.wait(20)
+        self.over.wait(PATIENCE)
 
     def close(self) -> None:
         self.over.set()
@@ -259,7 +254,7 @@ def test_a_trial_that_drops_its_connection_frees_both_ends() -> None:
         sock = relayed.connect()
         assert sock.recv(10)
         sock.close()
-        assert over.wait(20)
+        assert over.wait(PATIENCE)
         assert relayed.ends == []
 
 
@@ -283,7 +278,7 @@ def test_when_the_runner_goes_so_does_the_relay() -> None:
         sock.sendall(b"x")
         assert sock.recv(1) == b"x"
         relayed.stream.process.stdin.close()
-        assert relayed.stream.process.wait(20) == 0
+        assert relayed.stream.process.wait(PATIENCE) == 0
         with sock:
             assert sock.recv(1) == b""
 

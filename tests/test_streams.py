@@ -4,7 +4,6 @@ import io
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -81,9 +80,7 @@ def test_silence_is_not_the_end(ends: tuple[EngineStream, socket.socket]) -> Non
 def test_closing_ends_a_waiting_read(ends: tuple[EngineStream, socket.socket]) -> None:
     stream, _ = ends
     threading.Timer(0.2, stream.close).start()
-    start = time.monotonic()
     assert stream.receive() == b""
-    assert time.monotonic() - start < 5
 
 
 def test_a_closed_stream_is_at_its_end(ends: tuple[EngineStream, socket.socket]) -> None:

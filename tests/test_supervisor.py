@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 from attrs import define, field, frozen
+from waiting import PATIENCE, wait_until
 
 from skillwalker.health import Stopped
 from skillwalker.outcomes import Reason
@@ -49,12 +49,6 @@ def watched(
     process: Process, *, timeout: float = 60.0, moving: Moving | None = None, start: float = 100.0
 ) -> Watched:
     return Watched(process, lambda: moving or Moving(), timeout, Limits(), start, start)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def test_within_its_limits_a_trial_is_left_alone():
@@ -146,7 +140,7 @@ class Slow(Process):
 
     def workspace_size(self) -> WorkspaceSize | None:
         self.asked.set()
-        self.over.wait(30)
+        self.over.wait(PATIENCE)
         return None
 
 
@@ -156,10 +150,10 @@ def test_a_measurement_that_takes_long_holds_up_no_clock():
     with Supervisor(tick_seconds=0.01) as supervisor:
         first = watched(slow, timeout=10_000, start=now - WORKSPACE_EVERY_SECONDS)
         with supervisor.watch(first):
-            assert slow.asked.wait(10)
+            assert slow.asked.wait(PATIENCE)
             late = watched(other, timeout=0.01, start=time.monotonic())
             with supervisor.watch(late):
-                until(lambda: late.stopped is not None)
+                wait_until(lambda: late.stopped is not None)
                 assert late.stopped is not None
                 assert late.stopped.reason is Reason.TIMEOUT
                 assert not slow.over.is_set()
@@ -176,7 +170,7 @@ def test_a_trial_that_cannot_be_watched_is_ended_and_the_others_are_watched():
         trial = Watched(process, broken, 60.0, Limits(), now, now)
         late = watched(other, timeout=0.01, start=now)
         with supervisor.watch(trial), supervisor.watch(late):
-            until(lambda: late.stopped is not None and "kill" in process.done)
+            wait_until(lambda: late.stopped is not None and "kill" in process.done)
     assert trial.stopped is not None
     assert trial.stopped.reason is Reason.SANDBOX_ERROR
     assert "what nobody thought of" in trial.stopped.message
@@ -214,9 +208,9 @@ def test_who_waits_for_something_else_is_broken_off_too_and_whoever_comes_later(
             pass
         with supervisor.breaking_off(lambda: broken_off.append("now")) as now:
             supervisor.stop_all(Stopped(Reason.INTERRUPTED, "the run got SIGINT"), grace)
-            assert now.wait(10)
+            assert now.wait(PATIENCE)
         with supervisor.breaking_off(lambda: broken_off.append("later")) as later:
-            assert later.wait(10)
+            assert later.wait(PATIENCE)
     assert broken_off == ["now", "later"]
     assert not before.is_set()
 
@@ -226,8 +220,8 @@ def test_the_thread_looks_by_itself():
     with Supervisor(tick_seconds=0.01) as supervisor:
         trial = watched(process, timeout=0.01, start=time.monotonic())
         with supervisor.watch(trial):
-            until(lambda: trial.stopped is not None)
-    assert process.done == ["interrupt"]
+            wait_until(lambda: process.done)
+    assert process.done[0] == "interrupt"
 
 
 def test_what_goes_on_after_its_result_is_killed_without_a_reason():

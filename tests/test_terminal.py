@@ -8,11 +8,11 @@ import socket
 import struct
 import termios
 import threading
-import time
 from fcntl import ioctl
 
 import pytest
 from roots import an_eval, plugin
+from waiting import PATIENCE, wait_until
 
 from skillwalker.sandbox.terminal import connect_terminal, ended_by_signals
 
@@ -34,7 +34,7 @@ class Ends:
 def terminal():
     master, slave = pty.openpty()
     ours, theirs = socket.socketpair()
-    theirs.settimeout(10)
+    theirs.settimeout(PATIENCE)
     yield master, slave, Ends(ours), theirs
     for descriptor in (master, slave):
         os.close(descriptor)
@@ -66,12 +66,9 @@ def test_keys_go_in_and_what_is_printed_comes_out(terminal):
         got += program.recv(100)
     assert got == b"ls\r\x03"
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
-    deadline = time.monotonic() + 10
-    while sizes != [(40, 120), (30, 90)]:
-        assert time.monotonic() < deadline, sizes
-        time.sleep(0.02)
+    wait_until(lambda: sizes == [(40, 120), (30, 90)])
     program.shutdown(socket.SHUT_RDWR)
-    thread.join(10)
+    thread.join(PATIENCE)
 
     assert not thread.is_alive()
     assert termios.tcgetattr(slave) == before
@@ -89,7 +86,7 @@ def test_an_engine_that_goes_away_gives_the_terminal_back(terminal):
     program.sendall(b"ready")
     read_until(master, b"ready")
     program.close()
-    thread.join(10)
+    thread.join(PATIENCE)
 
     assert not thread.is_alive()
     assert termios.tcgetattr(slave) == before

@@ -215,7 +215,9 @@ class Proxy:
         with client, contextlib.suppress(OSError):
             head = b""
             while not head.endswith(b"\r\n\r\n"):
-                head += client.recv(1)
+                if not (byte := client.recv(1)):
+                    return
+                head += byte
             self.asked.append(head.decode("latin-1"))
             if not self._status.startswith(b"200"):
                 client.sendall(b"HTTP/1.1 %s\r\ncontent-length: 0\r\n\r\n" % self._status)
