@@ -21,6 +21,7 @@ from skillwalker.credentials import Credential, advice, find_credentials
 from skillwalker.errors import Problem
 from skillwalker.frontmatter import read_frontmatter, text_of
 from skillwalker.models import MODEL_IDS, is_model, model_id
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import PlannedTest
 from skillwalker.prices import Prices, load_prices
 from skillwalker.request import RunRequest
@@ -63,12 +64,14 @@ class Answering:
         subscription = self.credential is not None and self.credential.kind == "subscription"
         return frozenset(trials if subscription else ())
 
+    def settle(self, trial_id: str, outcome: Outcome, reason: Reason | None) -> None:
+        """To be called when a trial was judged: only then is known whether what it was answered is kept."""
+        if self._recording:
+            self._recording.settle(trial_id, outcome, reason)
+
     def close(self) -> tuple[str, ...]:
-        """To be called when the last answer is over; what could not be kept, a sentence each."""
-        if self._recording is None:
-            return ()
-        self._recording.close()
-        return tuple(self._recording.problems)
+        """To be called when the last answer is over; what was not kept, a sentence each."""
+        return self._recording.close() if self._recording else ()
 
 
 @frozen

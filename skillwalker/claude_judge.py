@@ -43,7 +43,7 @@ class Link(Connector, Protocol):
 
 @frozen
 class ClaudeCodeJudge:
-    """Asks in a sandbox of its own each time, without plugins, files or tools.
+    """Asks in a sandbox of its own each time, without plugins, files, tools, or variables of the user.
 
     Attributes:
         trial_id: Of the trial that is judged; names the sandbox.
@@ -63,6 +63,7 @@ class ClaudeCodeJudge:
             plugins=(),
             scaffold=None,
             limits=self.limits,
+            passed=False,  # it has no tool that could want them
         )
         try:
             result = self._result(request)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -57,6 +57,7 @@ class Worker:
     Attributes:
         commands: Where expectations can run commands; None where they cannot.
         network: The way to the hosts that trials may reach; None where there are none.
+        settled: Is told what came of a trial, before the listener is.
     """
 
     sandbox: Sandbox
@@ -66,6 +67,7 @@ class Worker:
     redactor: Redactor = field(factory=Redactor)
     commands: CommandRunner | None = None
     network: Network | None = None
+    settled: Callable[[TrialResult], None] = lambda _: None
 
 
 _workers: dict[str, Worker] = {}
@@ -106,6 +108,7 @@ def execute(job: TrialJob) -> TrialResult:
         )
         with contextlib.suppress(OSError):  # without trial.json it is a trial that did not finish
             _keep(job, worker, result)
+    worker.settled(result)
     worker.listener.ended(job.checked, result)
     return result
 

@@ -15,6 +15,7 @@ from skillwalker.gateway.cassettes.replaying import ReplayResponder
 from skillwalker.gateway.messages import Event, message_events
 from skillwalker.gateway.responders import Exchange, Responder
 from skillwalker.gateway.server import Caller, Gateway, Link
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.redaction import Redactor
 
 TRIAL = "garden.greets.01234567.main.1"
@@ -60,9 +61,18 @@ class Upstream:
 
 
 @contextmanager
-def linked(responder: Responder, trial_id: str = TRIAL, purpose: Any = "trial") -> Iterator[Link]:
+def linked(
+    responder: Responder,
+    trial_id: str = TRIAL,
+    purpose: Any = "trial",
+    outcome: Outcome = Outcome.PASSED,
+    reason: Reason | None = None,
+) -> Iterator[Link]:
+    """A link; when the block is left, its trial ends with `outcome`."""
     with Gateway(responder) as gateway, gateway.open(Caller(trial_id, purpose)) as link:
         yield link
+    if isinstance(responder, RecordingResponder):
+        responder.settle(trial_id, outcome, reason)
 
 
 def recording(

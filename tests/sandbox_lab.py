@@ -80,6 +80,7 @@ class Lab(Generic[_S]):
         scaffold: Tree | None = None,
         limits: Limits | None = None,
         network: Connector | None = None,
+        passed: bool = True,
     ) -> SandboxProcess:
         request = SandboxRequest(
             trial_id=trial_id or f"e.t.0123abcd.main.{next(self._numbers)}",
@@ -89,6 +90,7 @@ class Lab(Generic[_S]):
             plugins=tuple(plugins),
             scaffold=scaffold,
             limits=limits or Limits(memory_mib=512, pids=128),
+            passed=passed,
         )
         return self.sandbox.start(request, self.gateway, network)
 

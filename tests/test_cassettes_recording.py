@@ -17,6 +17,7 @@ from skillwalker.gateway.cassettes.recording import RecordingResponder
 from skillwalker.gateway.messages import ApiError, cassette_miss
 from skillwalker.gateway.responders import ConnectionDroppedError, Exchange
 from skillwalker.gateway.server import Caller, Gateway
+from skillwalker.outcomes import Outcome
 
 HEADERS = {"user-agent": "claude-cli/2.1.332 (external, cli)", "authorization": "Bearer upstream-secret-1234"}
 TOOLS = [{"name": name, "description": LONG} for name in ("Agent", "Skill")]
@@ -178,6 +179,7 @@ def test_who_asked_for_nothing_leaves_everything_as_it_was(tmp_path: Path) -> No
 def test_nothing_is_written_before_the_end(tmp_path: Path) -> None:
     with linked(recording(tmp_path, answer(text("x")))) as link:
         post(link, GO)
+        link.close()
         assert list(tmp_path.iterdir()) == []
     assert names(tmp_path) == [f"{TRIAL}.jsonl"]
 
@@ -219,18 +221,21 @@ def test_a_directory_that_cannot_be_written_is_told_and_harms_nobody(tmp_path: P
     with linked(responder) as link:
         assert post(link, GO)[0] == 200
 
-    assert len(responder.problems) == 1
-    assert f"{TRIAL}.jsonl could not be written" in responder.problems[0]
+    (problem,) = responder.close()
+    assert f"{TRIAL}.jsonl could not be written" in problem
 
 
 def test_links_of_many_callers_are_recorded_apart(tmp_path: Path) -> None:
-    with Gateway(recording(tmp_path, answer(text("a")), answer(text("b")))) as gateway:
+    responder = recording(tmp_path, answer(text("a")), answer(text("b")))
+    with Gateway(responder) as gateway:
         one, two = (gateway.open(Caller(name, "trial")) for name in ("one", "two"))
         post(one, GO)
         post(two, GO)
         two.close()
+        responder.settle("two", Outcome.PASSED)
         assert names(tmp_path) == ["two.jsonl"]
         one.close()
+        responder.settle("one", Outcome.FAILED)
     assert names(tmp_path) == ["one.jsonl", "two.jsonl"]
 
 

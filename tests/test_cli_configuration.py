@@ -198,6 +198,12 @@ def test_a_resumed_run_is_not_changed_by_the_configuration(run_cli, tmp_path, cl
     again = run_cli("--root", root, "run", "--resume", "last", "--format", "json")
     assert [test["outcome"] for test in json.loads(again.out)["tests"]] == ["passed", "unmeasured"]
     assert Store(root).find("last").manifest()["options"] == before
+    changed = ["--max-cost", "3", "--timeout", "77", "--allow-unmeasured", "1", "-j", "2"]
+    again = run_cli("--root", root, "run", "--resume", "last", *changed, "--format", "json")
+    assert again.code == 0
+    told = {"max_cost_usd": 3.0, "timeout_seconds": 77.0, "allow_unmeasured": 1, "jobs": 2}
+    assert Store(root).find("last").manifest()["options"] == {**before, **told}
+    assert planned(run_cli, root, "--resume", "last")["options"]["max_cost"] == {"value": 3.0, **of_run}
 
     refused = run_cli("--root", root, "run", "--resume", "last", "--trials", "7", "--no-rehearse")
     assert refused.code == 4

@@ -171,12 +171,7 @@ def test_a_whole_message_where_a_stream_was_asked_for_becomes_events():
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (says(200, b"<html>Welcome</html>", "text/html"), "no message, but 20 bytes of text/html"),
-        (says(200, b""), "no message, but nothing"),
-        (says(200, {"data": []}), "no message, but"),
-        (says(200, [MESSAGE]), "no message, but"),
-        (says(200, {**MESSAGE, "content": ["text"]}), "no message, but"),
-        (says(200, {**MESSAGE, "usage": 7}), "no message, but"),
+        (says(200, b""), "with 200 and nothing"),
         (streams(), "no event"),
         (streams(b": nothing but comments\n\n"), "no event"),
         (streams(b"<html>"), "no event"),
@@ -189,6 +184,36 @@ def test_a_200_that_is_no_answer(answer, said, stream):
     assert replied.events == []
     assert (replied.refused.status, replied.refused.type) == (502, "api_error")
     assert said in replied.refused.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            says(
+                200, b"<html><title>Log in</title><p>Caf\xc3\xa9 Wi-Fi</p></html>", "text/html; charset=utf-8"
+            ),
+            "200 and no message of the Messages API, but 52 bytes of text/html: Log in Caf\u00e9 Wi-Fi",
+        ),
+        (says(200, {"data": []}), 'but 12 bytes of application/json: {"data": []}'),
+        (says(200, [MESSAGE]), "of application/json"),
+        (says(200, {**MESSAGE, "content": ["text"]}), "of application/json"),
+        (says(200, {**MESSAGE, "usage": 7}), "of application/json"),
+        (says(200, b"\x1b[31m\0", ""), "but 6 bytes of no type: "),
+        (says(302, b"", location="http://login.test/"), "answered with 302 to http://login.test/"),
+        (says(204, b""), "answered with 204"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_answers_and_is_no_model_is_not_asked_again(answer, said, stream):
+    with Server(answer) as server:
+        (replied,) = forward(key(server.url), exchange({**WHOLE, "stream": stream}))
+        assert len(server.asked) == 1
+    error = replied.refused
+    assert (error.status, error.type, error.headers) == (502, "api_error", {"x-should-retry": "false"})
+    assert said in error.message
+    assert f"is ANTHROPIC_BASE_URL ({server.url}) right" in error.message
+    assert error.message.isprintable()
 
 
 def test_what_is_larger_than_any_answer_is_not_held(monkeypatch):

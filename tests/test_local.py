@@ -188,3 +188,14 @@ def test_the_program_is_found_as_a_shell_finds_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert find_program("./claude") == program
     assert find_program("nothing") is None
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_variables_of_the_user_come_along_unless_the_request_says_not(
+    tmp_path: Path, temporary: Path, passed: bool
+) -> None:
+    sandbox = LocalSandbox.open(Path("/bin/sh"), Owner.current(), OUTER, {"SHOP_TOKEN": "hush"})
+    with contextlib.closing(sandbox):
+        result = Lab(sandbox, tmp_path).run('echo "token: $SHOP_TOKEN"', passed=passed)
+
+    assert result.text == ("token: hush\n" if passed else "token: \n")

@@ -30,6 +30,7 @@ def test_names_lead_to_ids_and_ids_to_who_answered():
         )
     ]
     assert models_object(tests) == {
+        "asked": {"sonnet": {"claude-sonnet-5-5": 2}},
         "resolved": {"sonnet": {"claude-sonnet-5-5-20260929": 2}},
         "answered": {
             "claude-sonnet-5-5": {"claude-sonnet-5-5-20260929": 3},
@@ -39,12 +40,26 @@ def test_names_lead_to_ids_and_ids_to_who_answered():
     assert run_notes(tests) == ()
 
 
-def test_an_alias_that_led_to_two_models_is_told():
-    tests = [a_test((spend("claude-sonnet-5-5"),), (spend("claude-sonnet-5"),), (spend("claude-sonnet-5"),))]
+def test_a_name_that_led_to_two_models_is_told():
+    spent = [(spend("claude-sonnet-5-5"),), (spend("claude-sonnet-5"),), (spend("claude-sonnet-5"),)]
+    tests = [a_test(*spent, model="claude-x")]
     assert run_notes(tests) == (
-        "sonnet was claude-sonnet-5-5 in 1 trial, claude-sonnet-5 in 2 trials: these trials are of different"
-        " models and do not compare",
+        "claude-x was claude-sonnet-5-5 in 1 trial, claude-sonnet-5 in 2 trials: these trials are of "
+        "different models and do not compare",
     )
+
+
+def test_a_name_that_was_asked_for_as_two_ids_is_told_although_one_answered():
+    spent = [(spend("claude-x-1", "claude-x-1"),), (spend("claude-x-2", "claude-x-1"),)]
+    first, second = run_notes([a_test(*spent, model="claude-x")])
+    assert first == "claude-x was asked for as claude-x-1 in 1 trial, claude-x-2 in 1 trial"
+    assert second == "claude-x-1 answered where claude-x-2 was asked for (1 answer)"
+
+
+def test_an_alias_that_claude_code_takes_for_another_id_than_we_is_told():
+    (note,) = run_notes([a_test((spend("claude-sonnet-4-6"),), (spend("claude-sonnet-4-6"),))])
+    assert "sonnet was taken for claude-sonnet-4-6 by this Claude Code, and not for claude-sonnet-5-5" in note
+    assert run_notes([a_test((spend("claude-sonnet-5-5"),))]) == ()
 
 
 def test_another_model_than_asked_for_is_told():

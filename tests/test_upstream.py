@@ -381,6 +381,13 @@ def test_an_error_that_repeats_the_credential_is_redacted(kind):
             "301 to https://elsewhere.test/",
         ),
         (says(204, b""), 502, "api_error", "answered with 204"),
+        (
+            says(404, b"<h1>Not Found</h1>", "text/html"),
+            404,
+            "not_found_error",
+            "Found; is ANTHROPIC_BASE_URL (",
+        ),
+        (says(405, b""), 405, "api_error", "answered with 405; is ANTHROPIC_BASE_URL ("),
         (says(500, b"x" * 3_000_000), 500, "api_error", "answered with 500: xxx"),
     ],
 )

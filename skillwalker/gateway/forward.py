@@ -152,10 +152,7 @@ class ForwardResponder:
         message = parsed(bytes(data)) or {}
         self._check(message.get("type"), message)
         if not _is_message(message):
-            what = f"{len(data):,} bytes of {_content_type(response) or 'no type'}" if data else "nothing"
-            raise self._upstream.broken(
-                f"{host} answered with 200 and no message, but {what}: is its URL right?"
-            )
+            raise self._upstream.foreign(_content_type(response), bytes(data))
         return {**message, "type": "message"}
 
     def _check(self, type_: object, event: Mapping[str, Any]) -> None:

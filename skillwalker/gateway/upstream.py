@@ -30,6 +30,9 @@ stopped much sooner by the runner."""
 IDLE_SECONDS = 30.0
 """How long an unused connection is kept; many servers close theirs after a minute."""
 
+MAX_IDLE = 64
+"""Unused connections that are kept."""
+
 MAX_ERROR_BYTES = 1 << 20
 MAX_MESSAGE_CHARACTERS = 2000
 
@@ -37,6 +40,9 @@ OAUTH_BETA = "oauth-2025-04-20"
 """What a request with a subscription's token must have among its betas, as Claude Code sends it."""
 
 DEFAULT_VERSION = "2023-06-01"
+
+WHERE = "is ANTHROPIC_BASE_URL ({}) right, and does this machine reach it without a page to log in at?"
+"""What to look at where something else than the API answers."""
 
 # What the model's server reads. All else, ids of the trial and its own key among it, ends at the gateway.
 _PASSED = frozenset(
@@ -85,20 +91,42 @@ class Upstream:
         self._url = httpx2.URL(f"{credential.base_url}/v1/messages")
         self._redactor = Redactor((credential.secret,))
         self._timeout = httpx2.Timeout(answer_seconds, connect=connect_seconds, pool=None)
-        # Connections are bounded already: a caller has only so many to the gateway.
-        limits = httpx2.Limits(
-            max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS
-        )
+        self._tls = tls_context(extra_ca_file)
+        # A client with many connections looks at each of them before and after every request; so there is
+        # one for each request at a time. They are bounded already: a caller has only so many to the gateway.
+        self._idle: list[httpx2.AsyncClient] = []  # the one used last is at the end
         try:
-            self._client = httpx2.AsyncClient(verify=tls_context(extra_ca_file), http2=False, limits=limits)
+            self._idle.append(self._client())
         except (ValueError, ImportError, httpx2.InvalidURL) as error:
             raise ConfigurationError(
                 [f"the proxy of this environment cannot be used: {proxy_problem(error)}"]
             ) from error
 
     async def aclose(self) -> None:
-        """Closes all connections; on the loop that used them."""
-        await self._client.aclose()
+        """Closes all connections; on the loop that used them, when no request is open any more."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    def _client(self) -> httpx2.AsyncClient:
+        """One that keeps its one connection."""
+        import httpx2
+
+        limits = httpx2.Limits(
+            max_connections=None, max_keepalive_connections=1, keepalive_expiry=IDLE_SECONDS
+        )
+        return httpx2.AsyncClient(verify=self._tls, http2=False, limits=limits)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[httpx2.AsyncClient]:
+        """A client that nobody else uses meanwhile, if possible one with a connection."""
+        client = self._idle.pop() if self._idle else self._client()
+        try:
+            yield client
+        finally:
+            if len(self._idle) < MAX_IDLE:
+                self._idle.append(client)
+            else:
+                await client.aclose()
 
     @asynccontextmanager
     async def asked(
@@ -128,16 +156,17 @@ class Upstream:
             stream=httpx2.ByteStream(body),
             extensions={"timeout": self._timeout.as_dict()},
         )
-        try:
-            response = await self._client.send(request, stream=True, auth=None, follow_redirects=False)
-        except httpx2.RequestError as error:
-            raise self.unreachable(error) from error
-        try:
-            if response.status_code != 200:
-                raise await self._refusal(response)
-            yield response
-        finally:
-            await response.aclose()
+        async with self._connected() as client:
+            try:
+                response = await client.send(request, stream=True, auth=None, follow_redirects=False)
+            except httpx2.RequestError as error:
+                raise self.unreachable(error) from error
+            try:
+                if response.status_code != 200:
+                    raise await self._refusal(response)
+                yield response
+            finally:
+                await response.aclose()
 
     def unreachable(self, error: Exception) -> ApiError:
         """What the client is told where there was no answer, or no whole one."""
@@ -157,6 +186,21 @@ class Upstream:
         """An answer with status 200 that is none."""
         return ApiError(502, "api_error", self._clean(message))
 
+    def foreign(self, content_type: str, data: bytes) -> ApiError:
+        """Something whole with status 200 that is no message, such as the page of a Wi-Fi's login.
+
+        Asked again it would be the same, and Claude Code would ask for minutes.
+        """
+        if not data:
+            return self.broken(f"{self.host} answered with 200 and nothing")
+        came = f"{len(data):,} bytes of {safe(content_type, 60) or 'no type'}{_first_words(data)}"
+        return self._no_api(f"{self.host} answered with 200 and no message of the Messages API, but {came}")
+
+    def _no_api(self, message: str) -> ApiError:
+        """Whatever answers at this URL, it does not speak the Messages API."""
+        what = self._clean(f"{message}; {WHERE.format(self.credential.base_url)}")
+        return ApiError(502, "api_error", what, {"x-should-retry": "false"})
+
     async def _refusal(self, response: httpx2.Response) -> ApiError:
         """An answer that is no 200, as the client is to see it."""
         import httpx2
@@ -172,11 +216,13 @@ class Upstream:
             pass  # what came of it says more than that it broke off
         if not 400 <= status <= 599:
             where = response.headers.get("location", "")
-            to = f" to {where}: is ANTHROPIC_BASE_URL right?" if where else ""
-            return self.broken(f"{self.host} answered with {status}{to}")
+            to = f" to {safe(where, 200)}" if where else ""
+            return self._no_api(f"{self.host} answered with {status}{to}")
         type_, message = error_of(data)
         if message is None:
             message = f"{self.host} answered with {status}" + _first_words(data)
+            if status in (404, 405):
+                message += f"; {WHERE.format(self.credential.base_url)}"
         if status == 401:
             message += f" ({self.host} refuses {self.credential.source})"
         headers = {name: self._clean(value) for name, value in returned_headers(response.headers.raw).items()}

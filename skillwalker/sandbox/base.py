@@ -51,6 +51,7 @@ class SandboxRequest:
         line: The one line for standard input, ending with a newline.
         plugins: The trees to mount read-only; the n-th at `Sandbox.plugin_path(trial_id, n, name)`.
         scaffold: Copied to the work directory and committed to a fresh git repository; None leaves it empty.
+        passed: Whether it gets the variables that the configuration passes on, too.
     """
 
     trial_id: str
@@ -60,6 +61,7 @@ class SandboxRequest:
     plugins: tuple[tuple[str, Tree], ...]
     scaffold: Tree | None
     limits: Limits
+    passed: bool = True
 
 
 @frozen

@@ -133,7 +133,7 @@ class DockerSandbox:
             configuration = script.configuration(
                 image=self._image,
                 command=(self._program, *request.arguments),
-                given={**self._passed, **request.environment},
+                given={**(self._passed if request.passed else {}), **request.environment},
                 volumes=volumes,
                 scaffold=request.scaffold is not None,
                 limits=self._fitting(request.limits),

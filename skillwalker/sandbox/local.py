@@ -147,7 +147,7 @@ class LocalSandbox:
 
         process = LocalProcess(self._place(request.trial_id), request.limits, end)
         given = {
-            **self._passed,
+            **(self._passed if request.passed else {}),
             **request.environment,
             "ANTHROPIC_BASE_URL": self._door.url,
             "ANTHROPIC_API_KEY": secret,
@@ -170,7 +170,7 @@ class LocalSandbox:
         Raises:
             SandboxError: it cannot be started, fails, or does not end.
         """
-        request = SandboxRequest(" ".join(arguments), arguments, {}, b"", (), None, Limits())
+        request = SandboxRequest(" ".join(arguments), arguments, {}, b"", (), None, Limits(), passed=False)
         process = self.start(request, _Nobody())
         timer = threading.Timer(_ASK_SECONDS, process.kill)
         timer.start()

@@ -8,10 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
-from roots import an_eval, plugin, text, write
+from rehearsed_model import RehearsedModel
+from roots import an_eval, bash, plugin, text, write
+from upstream_support import SECRET
 
 SAYS = {"result-contains": "done"}
 SLOW = {"content": "done", "delay_seconds": 6}
@@ -25,9 +30,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(root: Path, image: str, *more: str) -> subprocess.Popen[str]:
+def start(
+    root: Path, image: str, *more: str, model: tuple[str, ...] = ("--rehearse",)
+) -> subprocess.Popen[str]:
     program = str(Path(sys.executable).with_name("skillwalker"))
-    options = ["run", "--isolated", "--rehearse", "--image", image, "--jobs", "1", "--format", "json", *more]
+    options = ["run", "--isolated", *model, "--image", image, "--jobs", "1", "--format", "json", *more]
     return subprocess.Popen(
         [program, "--root", str(root), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -72,6 +79,60 @@ def test_an_interrupted_run_reports_what_it_measured_and_leaves_nothing(
     assert data["tests"][2]["trials"] == []
     assert data["interrupted"] is True
     assert ours(docker_client, data["run_id"]) == []
+
+
+def test_a_trial_that_was_cut_short_leaves_the_cassette_that_is_there(root, sandbox_image, monkeypatch):
+    cassettes = root / "cassettes"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    for index in range(3):  # by which the model knows who asks
+        write(root / "evals" / "csv" / "prompts" / f"p{index}.md", f"Please do task {index}.")
+
+    def recording(script: dict[str, Any]) -> subprocess.Popen[str]:
+        write(root / "evals" / "csv" / "rehearsal.json", json.dumps({"tests": script}))
+        model = stack.enter_context(RehearsedModel(root))
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
+        return start(root, sandbox_image, "--record", str(cassettes), "--jobs", "3", model=())
+
+    with ExitStack() as stack:
+        whole = recording({name: [text("done")] for name in ("fast", "slow", "slower")})
+        out, err = whole.communicate(timeout=120)
+        assert whole.returncode == 0, out + err
+        before = {path.name: path.read_bytes() for path in cassettes.glob("*.jsonl")}
+        assert len(before) == 3
+        (cassettes / next(name for name in before if "slower" in name)).unlink()
+
+        hangs = [bash("true"), {"content": "done", "delay_seconds": 30}]
+        process = recording({"fast": [text("well done")], "slow": hangs, "slower": hangs})
+        wait_for(root, 4, process)
+        wait_until(lambda: answered(root, "slow") and answered(root, "slower"), process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 2, err
+    after = {path.name.split(".")[1]: path.read_bytes() for path in cassettes.glob("*.jsonl")}
+    assert set(after) == {"fast", "slow"}
+    assert b"well done" in after["fast"]
+    assert after["slow"] in before.values()
+    told = [line for line in err.splitlines() if "(interrupted)" in line and ".jsonl" in line]
+    (kept,) = (line for line in told if "kept as recorded before" in line)
+    assert "csv.slow." in kept
+    (dropped,) = (line for line in told if "not recorded, since the trials were cut short" in line)
+    assert "csv.slower." in dropped
+
+
+def answered(root: Path, test: str) -> bool:
+    """Whether the model has answered a trial of `test` once in the last run."""
+    last = sorted((root / ".skillwalker" / "runs").iterdir())[-1]
+    return any(
+        b'"status": 200' in log.read_bytes() for log in last.glob(f"trials/csv.{test}.*/gateway.jsonl")
+    )
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert holds()
 
 
 def test_a_second_interrupt_ends_at_once(root, sandbox_image, docker_client):

@@ -12,7 +12,10 @@ import pytest
 from model_support import Model, uses
 from roots import an_eval, plugin
 from tls_support import Authority
-from upstream_support import SECRET, Proxy
+from upstream_support import SECRET, Proxy, Server, says
+
+from skillwalker.models import MODEL_IDS
+from skillwalker.sandbox.docker import DockerSandbox
 
 SCRIPTS = {
     "spreadsheet": [
@@ -172,6 +175,10 @@ def test_a_recorded_run_that_its_cap_cut_goes_on_with_a_higher_one(
     assert "began with another kind of credential (api-key); it goes on with auth-token" in called.err
     manifest = json.loads((root / ".skillwalker" / "runs" / cut["run_id"] / "run.json").read_text())
     assert manifest["credential"] == "api-key, auth-token"
+    assert manifest["options"]["max_cost_usd"] == 1
+    assert (
+        manifest["models"]["asked"] == manifest["models"]["resolved"] == {"sonnet": {"claude-sonnet-5-5": 2}}
+    )
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN")
     replayed, _ = run("--replay", str(root / "cassettes"))
     assert [verdicts(test) for test in replayed["tests"]] == [verdicts(test) for test in found["tests"]]
@@ -184,12 +191,18 @@ def test_a_dry_run_tells_what_such_trials_cost_before(root, run, run_cli, model)
     asked = len(model.asked)
 
     told = run_cli("--root", root, "run", "--isolated", "--trials", "2", "--max-cost", "1", "--dry-run")
-    as_json = run_cli("--root", root, "run", "--isolated", "--trials", "2", "--dry-run", "--format", "json")
+    options = ("--root", root, "run", "--isolated", "--trials", "2", "--dry-run", "--format", "json")
+    as_json = run_cli(*options)
+    capped = json.loads(run_cli(*options, "--max-cost", "1", "--jobs", "3").out)["max_cost"]
 
     assert "by the cheapest and the dearest of 2 earlier trials in 1 run" in told.out
     assert "beyond it" in told.out
     assert "models, judges' too: claude-opus-5-5, claude-sonnet-5-5\n" in told.out
     plan = json.loads(as_json.out)
+    assert plan["max_cost"] is None
+    assert (capped["usd"], capped["jobs"]) == (1, 3)
+    assert f"at most ${capped['overrun_usd'] / 3:.2f} beyond it" in told.out
+    assert capped["assumptions"].startswith("3 x one request to claude-opus-5-5 ")
     assert plan["models"] == ["claude-opus-5-5", "claude-sonnet-5-5"]
     cost = plan["cost_usd"]
     spent = found["totals"]["cost_usd"] + found["totals"]["judge_cost_usd"]
@@ -226,9 +239,23 @@ def test_a_subscription_is_used_by_claude_code_alone_also_for_judging_and_in_a_r
 ):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-of-the-tests-only")
-    (root / "skillwalker.toml").write_text("[model]\nsubscription = true\n")
+    monkeypatch.setenv("SHOP_TOKEN", "of-the-trials-alone")
+    (root / "skillwalker.toml").write_text("[model]\nsubscription = true\n[sandbox]\nenv = ['SHOP_TOKEN']\n")
+    began: list[tuple[str, bool]] = []
+    start = DockerSandbox.start
+
+    def started(self: DockerSandbox, request: Any, *more: Any) -> Any:
+        process = start(self, request, *more)
+        details = self._client.api.inspect_container(process._container)
+        began.append((request.trial_id, "SHOP_TOKEN=of-the-trials-alone" in details["Config"]["Env"]))
+        return process
+
+    monkeypatch.setattr(DockerSandbox, "start", started)
 
     found, _ = run("--record", str(root / "cassettes"))
+
+    assert {passed for trial, passed in began if not trial.endswith(".judge")} == {True}
+    assert [passed for trial, passed in began if trial.endswith(".judge")] == [False]
 
     assert found["outcome"] == "passed"
     assert {asked.headers["authorization"] for asked in model.asked} == {
@@ -263,3 +290,27 @@ def test_stored_trials_are_judged_again_by_a_model(root, run, run_cli, model):
 
     assert called.code == 0, called.err
     assert len(model.asked) == asked + 1
+
+
+def test_a_page_in_place_of_a_model_is_asked_for_once_and_told(root, run, monkeypatch):
+    page = says(200, b"<html><title>Guest network</title>Please log in</html>", "text/html")
+    with Server(page) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+
+        found, _ = run("csv::leaves alone", code=6)
+
+    (trial,) = found["tests"][0]["trials"]
+    assert trial["reason"] == "api-error"
+    told = trial["expectations"][0]["message"]
+    assert "text/html: Guest network Please log in" in told
+    assert f"is ANTHROPIC_BASE_URL ({server.url}) right" in told
+    assert len([asked for asked in server.asked if asked.method == "POST"]) == 1
+
+
+@pytest.mark.parametrize("alias", MODEL_IDS)
+def test_claude_code_takes_an_alias_for_the_id_that_we_know(run, model, alias):
+    found, err = run("csv::leaves alone", "--model", alias, "--trials", "3", "--jobs", "3")
+
+    assert {asked.json["model"] for asked in model.asked} == {MODEL_IDS[alias]}
+    assert len(found["tests"][0]["trials"]) == 3
+    assert "was taken for" not in err

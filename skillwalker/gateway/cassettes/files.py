@@ -57,6 +57,11 @@ def said(directory: Path, trial_id: str) -> tuple[str, ...]:
         cassette = read(cassette_file(directory, trial_id, "trial"))
     except (OSError, CassetteError):
         return ()
+    return texts(cassette)
+
+
+def texts(cassette: Cassette) -> tuple[str, ...]:
+    """What the model said in it."""
     return tuple(text for one in cassette.exchanges for text in strings(one.answer.message))
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from attrs import define, evolve, field
 
 from skillwalker import __version__
-from skillwalker.gateway.cassettes.cassette import Answer, Cassette, Recorded, cassette_file
-from skillwalker.gateway.cassettes.files import said, write
+from skillwalker.gateway.cassettes.cassette import Answer, Cassette, Recorded
+from skillwalker.gateway.cassettes.keeping import Keeping
 from skillwalker.gateway.cassettes.normalise import Normal, Part, normalise
-from skillwalker.gateway.cassettes.shared import SharedParts
 from skillwalker.gateway.cassettes.times import Clock, Starts, now
 from skillwalker.gateway.cassettes.varying import Window
 from skillwalker.gateway.messages import CASSETTE_MISS, Aggregate, ApiError, Event
 from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder, close
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.redaction import Redactor
 
 _PROGRAM = re.compile(r"\bclaude-cli/(\d+(?:\.\d+)+)")
@@ -30,11 +30,8 @@ _ORDER = ("main", "agent", "side", "judge")
 class RecordingResponder:
     """Keeps what `inner` answers: a cassette per trial and one per judge of a trial.
 
-    A cassette is written when its caller's link has ended, and replaces the one of an earlier run. Who asked
-    for nothing leaves no cassette, and what was there before stays; only a judge's goes with its trial's.
-
-    Attributes:
-        problems: What could not be written, in words.
+    They are written when `settle` says what came of the trial (see `Keeping`). Who asked for nothing leaves
+    no cassette, and what was there before stays.
     """
 
     def __init__(
@@ -51,14 +48,12 @@ class RecordingResponder:
             rehearsed: Whether `inner` is a rehearsal; the cassettes say so.
         """
         self._inner = inner
-        self._directory = directory
-        self._shared = SharedParts(directory)
+        self._keeping = Keeping(directory)
         self._redactor = redactor or Redactor()
         self._clock = clock
         self._rehearsed = rehearsed
         self._starts = Starts(clock)
         self._tapes: dict[tuple[str, str], _Tape] = {}
-        self.problems: list[str] = []
 
     async def reply(self, exchange: Exchange) -> AsyncGenerator[Event, None]:
         tape = self._tape(exchange)
@@ -87,33 +82,26 @@ class RecordingResponder:
             tape.cut = tape.cut or not over
 
     def _ended(self, caller: Caller) -> None:
-        """Writes the cassette of a caller whose link has ended."""
         tape = self._tapes.pop((caller.trial_id, caller.purpose))
-        if not tape.exchanges:
-            return
-        path = cassette_file(self._directory, caller.trial_id, caller.purpose)
-        try:
-            write(path, tape.cassette(caller, rehearsed=self._rehearsed), self._shared)
-            if caller.purpose == "trial":
-                cassette_file(self._directory, caller.trial_id, "judge").unlink(missing_ok=True)
-        except OSError as error:
-            self.problems.append(f"{path} could not be written: {error.strerror or error}")
+        if tape.exchanges:
+            self._keeping.hold(tape.cassette(caller, rehearsed=self._rehearsed))
+
+    def settle(self, trial_id: str, outcome: Outcome, reason: Reason | None = None) -> None:
+        """To be called, from any thread, when all links of a trial have ended and it was judged."""
+        self._keeping.settle(trial_id, outcome, reason)
 
     async def aclose(self) -> None:
         await close(self._inner)
 
-    def close(self) -> None:
-        """To be called after the last link: removes the shared parts of cassettes that are no more."""
-        try:
-            self._shared.tidy()
-        except OSError as error:
-            self.problems.append(f"{self._directory} could not be tidied: {error.strerror or error}")
+    def close(self) -> tuple[str, ...]:
+        """To be called after the last trial; what was not kept, a sentence each."""
+        return self._keeping.close()
 
     def _tape(self, exchange: Exchange) -> _Tape:
         caller = exchange.caller
         key = (caller.trial_id, caller.purpose)
         if key not in self._tapes:
-            heard = said(self._directory, caller.trial_id) if caller.purpose == "judge" else ()
+            heard = self._keeping.said(caller.trial_id) if caller.purpose == "judge" else ()
             self._tapes[key] = _Tape(self._redactor, self._clock, self._starts.of(exchange), heard)
             exchange.at_end(partial(self._ended, caller))
         return self._tapes[key]

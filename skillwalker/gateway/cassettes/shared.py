@@ -36,7 +36,7 @@ class SharedParts:
         """
         if name not in self._read:
             path = self._path(name)
-            if not path.exists():
+            if not _holds(path, part):  # a merge may have damaged it
                 text = json.dumps(part.value, indent=1)
                 replace(path, text.encode("ascii") + b"\n")
             self._read[name] = part
@@ -76,3 +76,10 @@ class SharedParts:
 
     def _path(self, name: str) -> Path:
         return self._directory / FOLDER / f"{name}.json"
+
+
+def _holds(path: Path, part: Part) -> bool:
+    try:
+        return Part.of(json.loads(path.read_bytes())) == part
+    except (OSError, ValueError, RecursionError):
+        return False
