@@ -91,6 +91,7 @@ def plan_as_json(prepared: Prepared, settled: Settled) -> str:
             "trials": prepared.trials,
             "models": sorted(asked_by(prepared).models),
             "cost_usd": _cost_as_json(prepared),
+            "max_cost": _cap_as_json(prepared),
             "options": {
                 name: {"value": value, "source": origin.source, "place": origin.place}
                 for name, value, origin in _options(prepared, settled)
@@ -125,6 +126,20 @@ def _cost_as_json(prepared: Prepared) -> dict[str, Any] | None:
         "trials_seen": sum(len(test.seen) for test in expected.tests),
         "runs_seen": expected.runs,
         "tests_unseen": len(expected.unseen),
+    }
+
+
+def _cap_as_json(prepared: Prepared) -> dict[str, Any] | None:
+    """The cap and what the run may spend beyond it at most; None where there is no cap."""
+    request = prepared.request
+    beyond = overrun(request, asked_by(prepared), request.jobs or 1)
+    if beyond is None:
+        return None
+    return {
+        "usd": request.max_cost_usd,
+        "overrun_usd": beyond.usd,
+        "jobs": request.jobs,  # not known before the engine is asked: then it is for each trial at a time
+        "assumptions": beyond.assumptions,
     }
 
 
