@@ -198,6 +198,7 @@ def test_a_dockerfile_that_is_not_there(tmp_path: Path) -> None:
         BuildContext.of_directory(tmp_path / "Dockerfile")
 
 
+@pytest.mark.usefixtures("temporary")  # where the lock is: another one may be building
 def test_one_build_at_a_time() -> None:
     told: list[str] = []
     order: list[str] = []
@@ -214,8 +215,8 @@ def test_one_build_at_a_time() -> None:
     with build_lock(told.append):
         thread = threading.Thread(target=second)
         thread.start()
-        assert waiting.wait(10)
+        assert waiting.wait(120)
         order.append("first")
-    thread.join(10)
+    thread.join()
     assert order == ["first", "second"]
     assert told == ["waiting for another process that builds an image"]

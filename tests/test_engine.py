@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from upstream_support import closed_port
 
 from skillwalker.errors import CannotStartError
 from skillwalker.sandbox.engine import DEFAULT_SOCKET, Endpoint, connect, endpoints, explain, reason
@@ -126,9 +127,7 @@ def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_stopped_engine_elsewhere() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with pytest.raises(CannotStartError, match="connection refused"):
+    with closed_port() as port, pytest.raises(CannotStartError, match="connection refused"):
         connect({"DOCKER_HOST": f"tcp://127.0.0.1:{port}"})
 
 

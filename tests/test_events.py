@@ -45,7 +45,7 @@ def test_a_line_of_30_mb_in_small_chunks_takes_no_quadratic_time() -> None:
     started = time.monotonic()
     [line] = iter_lines(b"x" * 1000 for _ in range(30_000))
     assert len(line) == 30_000_000
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 100  # it takes a tenth of a second
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from skillwalker.sandbox import owner as module
 from skillwalker.sandbox.owner import CONTENT, CREATED, KEPT, OWNER, RUN, Owner, reap
@@ -58,10 +59,7 @@ def test_a_killed_process_is_dead_before_its_parent_has_asked() -> None:
     owner = owner_of(child.pid)
     assert owner.is_dead() is False
     child.kill()
-    deadline = time.monotonic() + 10
-    while not owner.is_dead():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(owner.is_dead)
     assert child.returncode is None  # a zombie still
     child.communicate()
 
@@ -138,7 +136,7 @@ def test_only_what_dead_processes_of_this_host_left_is_removed(engine: FakeEngin
     assert before - engine.names() == {"container-dead", "volume-dead"}
     assert {item.name for item in reaped.removed} == {"container-dead", "volume-dead"}
     assert {item.name for item in reaped.elsewhere} == {"container-elsewhere", "volume-elsewhere"}
-    assert all(item.age_seconds is not None and item.age_seconds < 60 for item in reaped.elsewhere)
+    assert all(item.age_seconds is not None and item.age_seconds < 600 for item in reaped.elsewhere)
     assert reaped.failed == ()
 
 

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 from skillwalker.expectations.quiet import quiet
 from skillwalker.outcomes import Outcome
@@ -39,14 +40,14 @@ def test_it_ends_with_the_last_of_several_threads() -> None:
     def first() -> None:
         with quiet():
             first_in.set()
-            second_in.wait(10)
+            second_in.wait(PATIENCE)
         first_out.set()
 
     def second() -> None:
-        first_in.wait(10)
+        first_in.wait(PATIENCE)
         with quiet():
             second_in.set()
-            first_out.wait(10)  # the one that began first has ended by now
+            first_out.wait(PATIENCE)  # the one that began first has ended by now
             seen.append(sys.stdout is sys.stderr)
 
     threads = [threading.Thread(target=work) for work in (first, second)]

