@@ -146,14 +146,15 @@ class Store:
         Raises:
             CannotStartError: it cannot be written.
         """
-        path = self.runs / run_id
+        path, new = self.runs / run_id, self.runs / f".{run_id}"
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             ignore = self.runs.parent / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
-            path.mkdir()
-            write_json(path / "run.json", manifest)
+            new.mkdir()
+            write_json(new / "run.json", manifest)
+            new.rename(path)  # whoever finds a run finds what it is
         except OSError as error:
             raise CannotStartError(
                 f"the run cannot be written to {path}: {error.strerror}; make it writable, or free space"

@@ -26,8 +26,10 @@ _START_SECONDS = 300.0
 _END_SECONDS = 30.0
 # After SIGKILL: how long until a stream that still does not end is given up.
 _KILL_SECONDS = 10.0
-# How long the relay's stream may end before the container does, which ends both.
-_RELAY_SECONDS = 2.0
+# How long the relay's stream may end before the container does, which ends both; a busy engine tells late.
+_RELAY_SECONDS = 10.0
+# How long until the engine tells of a container that ended while it was started.
+_EARLY_SECONDS = 10.0
 # A line that surely fits the buffers on the way; a longer one is sent beside reading.
 _SHORT = 1 << 14
 
@@ -189,7 +191,7 @@ class DockerProcess:
         """What it means that the container ended before the trial began; None if it runs or nobody knows."""
         try:
             with engine_errors("looking at the container"):
-                self._api.wait(self._container, timeout=2)
+                self._api.wait(self._container, timeout=_EARLY_SECONDS)
                 state = self._state()
         except SandboxError:
             return None

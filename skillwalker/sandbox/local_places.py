@@ -22,6 +22,9 @@ RUNS, KEPT = "skillwalker-run-", "skillwalker-kept-"
 
 OWNER_FILE = "owner"
 
+_KILL_SECONDS = 5.0
+"""How long what was killed may take to be gone."""
+
 _UNSIGNED_SECONDS = 60.0
 """A run's directory that has no owner's name after this time was made by a process that died over it."""
 
@@ -111,15 +114,25 @@ def kill_strays(directory: Path) -> None:
     """Kills the processes of this user whose HOME is below `directory`, as that of every trial is.
 
     For what was left when the guard of a trial died too. Only Linux tells of other processes' environments.
+    Returns when none is left, what they had just started neither, or nothing more can be done.
     """
     if sys.platform != "linux":
         return
-    mark = os.fsencode(f"HOME={directory}/")
+    deadline = time.monotonic() + _KILL_SECONDS
+    while _kill_found(os.fsencode(f"HOME={directory}/")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _kill_found(mark: bytes) -> bool:
+    """Kills each process whose environment has a variable that begins so; whether there was one."""
+    found = False
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
             with contextlib.suppress(OSError):
                 if any(one.startswith(mark) for one in (process / "environ").read_bytes().split(b"\0")):
+                    found = True
                     os.kill(int(process.name), signal.SIGKILL)
+    return found
 
 
 def _directories() -> Iterator[LeftDirectory]:
