@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
+from hypothesis import HealthCheck, settings
 
 from skillwalker.cli.main import exit_code
 
 pytest.register_assert_rewrite("sandbox_contract")
+
+# The same examples in every run and on every machine, however slow: what passed here passes there.
+_SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+)
+settings.load_profile("steady")
 
 
 @frozen

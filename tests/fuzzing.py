@@ -28,8 +28,8 @@ from hypothesis import strategies as st
 from skillwalker.cli import main
 
 # Drawing and shrinking may take long; how long an answer may take is the business of `in_time`.
-_COMMON = settings(deadline=None, suppress_health_check=list(HealthCheck))
-# Not registered with hypothesis, whose own profile `ci` is for all other tests.
+_COMMON = settings(settings.get_profile("default"), deadline=None, suppress_health_check=list(HealthCheck))
+# Not registered with hypothesis: what `conftest.py` registers is for all other tests.
 _PROFILES = {
     "ci": settings(_COMMON, derandomize=True, database=None),
     "nightly": settings(_COMMON, max_examples=int(os.environ.get("FUZZ_EXAMPLES", "20000"))),
@@ -38,7 +38,7 @@ _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 
 _COMMAND = typer.main.get_command(main.app)
 
-LIMIT_SECONDS = 10
+LIMIT_SECONDS = 100
 """For one example, on a busy machine; the slowest takes a tenth of a second on an idle one."""
 
 
