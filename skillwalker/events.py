@@ -100,7 +100,7 @@ def parse_line(line: bytes, offset: int = 0, *, brief: bool = False) -> Event:
 
 
 def _decode(line: bytes) -> Any:
-    if _SURROGATE.search(line):  # half a character cannot be written as UTF-8
+    if b"\\u" in line and _SURROGATE.search(line):  # half a character cannot be written as UTF-8
         line = _ESCAPE.sub(lambda escape: escape[0] if len(escape[0]) in (2, 12) else rb"\ufffd", line)
     return _DECODER.decode(line.decode("utf-8", "replace").removeprefix("\ufeff"))
 

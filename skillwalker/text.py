@@ -34,9 +34,12 @@ def safe(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     if cut:
         text = text[:limit]
     if not text.isprintable():
-        if lines:
+        if not lines:
+            text = _NOT_PLAIN.sub(_shown, text)
+        else:
             text = text.replace("\r\n", "\n")
-        text = (_NOT_PLAIN_IN_LINES if lines else _NOT_PLAIN).sub(_shown, text)
+            if not text.replace("\n", "").replace("\t", "").isprintable():  # much faster than the pattern
+                text = _NOT_PLAIN_IN_LINES.sub(_shown, text)
     if _COMMAND in text:
         text = text.replace(_COMMAND, r"#\x23[")
     if limit is not None and (cut or len(text) > limit):

@@ -77,11 +77,11 @@ class Workspace:
     @property
     def changed(self) -> tuple[str, ...]:
         """Other content, kind, link text or executable bit than in the scaffold."""
-        return tuple(
-            path
-            for path, thing in self._things.items()
-            if path in self._before and not self._same(self._before[path], thing)
-        )
+        both = {path: thing for path, thing in self._things.items() if path in self._before}
+        alike = [thing for path, thing in both.items() if _alike(self._before[path], thing)]
+        hashes = self._hashes([thing for thing in alike if thing.kind == "file"])
+        same = {one.path for one in alike if hashes.get(one.path) == self._before[one.path].sha256}
+        return tuple(path for path in both if path not in same)
 
     @property
     def deleted(self) -> tuple[str, ...]:
@@ -140,21 +140,25 @@ class Workspace:
         entries = self.scaffold.entries if self.scaffold else ()
         return {entry.path: entry for entry in entries if entry.kind != "dir"}
 
-    def _same(self, before: Entry, now: WorkspaceFile) -> bool:
-        if before.kind != now.kind:
-            return False
-        if before.kind == "link":
-            return before.link == now.link
-        if before.size != now.size or (before.mode == 0o755) != now.executable:
-            return False
-        return before.sha256 == (now._sha256 or self._content_hash(now))
+    def _hashes(self, files: Collection[WorkspaceFile]) -> Mapping[str, str | None]:
+        """By path; None where the content was left out and its hash is not told. The tar is opened once."""
+        found = {one.path: one._sha256 for one in files}
+        unread = [one for one in files if one.saved and one._sha256 is None]
+        if unread:
+            with self.tar.open("rb") as tar:
+                for one in unread:
+                    tar.seek(one._offset)
+                    found[one.path] = _hash(tar, one.size)
+        return found
 
-    def _content_hash(self, thing: WorkspaceFile) -> str | None:
-        if not thing.saved:
-            return None
-        with self.tar.open("rb") as file:
-            file.seek(thing._offset)
-            return _hash(file, thing.size)
+
+def _alike(before: Entry, now: WorkspaceFile) -> bool:
+    """Whether nothing but the content of a file can still differ."""
+    if before.kind != now.kind:
+        return False
+    if before.kind == "link":
+        return before.link == now.link
+    return before.size == now.size and (before.mode == 0o755) == now.executable
 
 
 @frozen

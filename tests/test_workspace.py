@@ -103,6 +103,21 @@ def test_an_untouched_scaffold_is_unchanged(tmp_path: Path) -> None:
     assert (result.created, result.changed, result.deleted) == ((), (), ())
 
 
+def test_contents_are_compared_with_one_look_into_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"file{number}": f"content {number}".encode() for number in range(20)}
+    members = [member(name, b"CONTENT 7" if name == "file7" else data) for name, data in files.items()]
+    found = saved(tmp_path, *members, scaffold=Tree.of_files(files))
+    assert len(found.entries()) == 20
+    opened: list[Path] = []
+    really = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, *how: opened.append(path) or really(path, *how))
+
+    assert found.changed == ("file7",)
+    assert opened == [found.tar]
+
+
 def test_links_are_never_followed(tmp_path: Path) -> None:
     result = saved(
         tmp_path,

@@ -30,7 +30,6 @@ def report(
 ) -> None:
     """Write reports of a stored run."""
     from skillwalker.cli.surroundings import surroundings
-    from skillwalker.comparison.compare import compare as compare_runs
     from skillwalker.errors import CannotStartError, ConfigurationError
     from skillwalker.reports.console import banner
     from skillwalker.reports.formats import ReportFormat, parse_reports, write_reports
@@ -53,6 +52,8 @@ def report(
     source = Source.of(directory, root)
     comparison = None
     if compare is not None:
+        from skillwalker.comparison.compare import compare as compare_runs
+
         other = store.find(compare)
         comparison = compare_runs(Source.of(other, own_root(other) or here), source)
     note = banner(source.run.model_source)

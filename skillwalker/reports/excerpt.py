@@ -6,7 +6,6 @@ from attrs import define, frozen
 
 from skillwalker.text import safe
 
-_ESCAPED = "&<>\"'"
 _ESCAPE_BYTES = 5  # `&quot;` in place of one
 
 
@@ -41,9 +40,13 @@ class Budget:
             limit: At most so many characters.
             at_least: So many characters even where there is no room left.
         """
-        text = text.replace("\r\n", "\n").strip("\n")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        text = text.strip("\n")
         kept = text[: min(limit, max(self.room, at_least, 0))]
         shown = safe(kept, lines=True)
         size = len(shown) if shown.isascii() else len(shown.encode("utf-8", "replace"))
-        self.room -= size + _ESCAPE_BYTES * sum(map(shown.count, _ESCAPED))
+        found = shown.count
+        escaped = found("&") + found("<") + found(">") + found('"') + found("'")
+        self.room -= size + _ESCAPE_BYTES * escaped
         return Excerpt(Harmless(shown), len(text) - len(kept))

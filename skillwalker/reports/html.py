@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.changes import Changes, Line, file_changes
+from skillwalker.reports.changes import Changes, file_changes
 from skillwalker.reports.console import banner, how_it_ended, never_ran, verdict_headline
 from skillwalker.reports.excerpt import Budget, Excerpt
 from skillwalker.reports.facts import (
@@ -32,6 +32,7 @@ from skillwalker.reports.facts import (
 )
 from skillwalker.reports.figures import activation_tables, controls
 from skillwalker.reports.moments import Moment, Moments
+from skillwalker.reports.pieces import diff, excerpt, steps
 from skillwalker.reports.saved import Scaffold
 from skillwalker.reports.source import Source
 from skillwalker.reports.story import Story, read_story
@@ -40,13 +41,10 @@ from skillwalker.text import count, safe
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
     from skillwalker.comparison.compare import Comparison
 
 _FILES = Path(__file__).parent / "page"
-
-_MARKS = {"+": "add", "-": "del", "@": "at", " ": "same"}
 
 _PAGE = 18_000_000
 """Bytes for the texts of all trials: browsers are slow with much more."""
@@ -185,7 +183,7 @@ def _environment() -> Environment:
     )
     environment.filters["counted"] = count
     environment.filters["cut"] = _cut
-    environment.globals.update(passed_of=passed_of, excerpt=_excerpt, diff=_diff)
+    environment.globals.update(passed_of=passed_of, excerpt=excerpt, diff=diff, steps=steps)
     return environment
 
 
@@ -195,23 +193,6 @@ def _harmless(value: Any) -> Any:
     What has been through `safe`, our own markup and words of our own enumerations are types of their own.
     """
     return safe(value, lines=True) if type(value) is str else value
-
-
-def _excerpt(it: Excerpt, file: str) -> Markup:
-    """A text with what is missing of it. This and the next are no macros: a page has tens of thousands."""
-    from markupsafe import Markup, escape
-
-    shown = f"<pre>{escape(it.text)}</pre>" if it.text else ""
-    if it.left_out:
-        shown += f'<p class="cut">… {count(it.left_out, "more character")} in {escape(file)}</p>'
-    return Markup(shown)  # noqa: S704 - what is not ours is escaped
-
-
-def _diff(lines: Iterable[Line]) -> Markup:
-    from markupsafe import Markup, escape
-
-    spans = (f'<span class="{_MARKS[one.mark]}">{one.mark}{escape(one.text)}</span>' for one in lines)
-    return Markup(f'<div class="diff">{"".join(spans)}</div>')  # noqa: S704 - likewise
 
 
 def _cut(text: str) -> str:
