@@ -15,6 +15,7 @@ from skillwalker.redaction import Redactor
 from skillwalker.text import safe
 
 PROBE_SECONDS = 5.0
+MAX_PROBE_BYTES = 1 << 20
 
 
 def examine_model(
@@ -63,9 +64,11 @@ def probe(credential: Credential, extra_ca_file: str | None = None) -> Check:
     answers then says at least that it is there. A subscription's token is for Claude Code's own requests, so
     that its server is asked without it, as Claude Code does when it starts.
     """
-    import httpx2
+    import asyncio
 
-    from skillwalker.gateway.network import cause, proxy_problem, tls_context
+    import aiohttp
+
+    from skillwalker.gateway.network import cause
     from skillwalker.gateway.upstream import request_headers
 
     host = urlsplit(credential.base_url).netloc
@@ -76,20 +79,28 @@ def probe(credential: Credential, extra_ca_file: str | None = None) -> Check:
     else:
         method, url, headers = "HEAD", credential.base_url, {}
     try:
-        with httpx2.Client(verify=tls_context(extra_ca_file), timeout=PROBE_SECONDS) as client:
-            response = client.send(
-                httpx2.Request(method, url, headers=headers), auth=None, follow_redirects=False
-            )
-            status, data = response.status_code, response.content
-    except httpx2.RequestError as error:
+        status, data = asyncio.run(_answer(method, url, headers, extra_ca_file))
+    except aiohttp.ClientError as error:
         text = f"no answer of {host}: {cause(error)}"
     except ConfigurationError as error:
         text = str(error)
-    except (ValueError, ImportError, httpx2.InvalidURL) as error:
-        text = f"the proxy of this environment cannot be used: {proxy_problem(error)}"
     else:
         return _judged(host, credential, status, data, with_credential, redactor)
     return Check("api", "warn", redactor.data(text.encode()).decode())
+
+
+async def _answer(
+    method: str, url: str, headers: Mapping[str, str], extra_ca_file: str | None
+) -> tuple[int, bytes]:
+    """Status and body, as far as it is worth reading."""
+    from skillwalker.gateway.network import proxy_of, tls_context, web_client
+
+    tls, proxy = tls_context(extra_ca_file), proxy_of(url)
+    async with (
+        web_client(tls, connect_seconds=PROBE_SECONDS, answer_seconds=PROBE_SECONDS) as client,
+        client.request(method, url, headers=headers, allow_redirects=False, proxy=proxy) as response,
+    ):
+        return response.status, await response.content.read(MAX_PROBE_BYTES)
 
 
 def _judged(

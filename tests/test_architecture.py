@@ -36,7 +36,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "judge": "judge_client",
         "schema": "schema",
         "testing": "testing",
-        "authoring": "targets drafting first_eval importing",
+        "authoring": "wishes mentions targets drafting first_eval importing",
         "configuration": "configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },
@@ -55,6 +55,7 @@ LAYERS: tuple[dict[str, str], ...] = (
 
 # Slow to import, so that only those load them who cannot do without.
 SLOW = (
+    "aiohttp",
     "anthropic",
     "asyncio",
     "docker",
@@ -65,20 +66,20 @@ SLOW = (
     "rich",
     "starlette",
     "uvicorn",
+    "uvloop",
 )
 MAY_BE_SLOW = {
     "skillwalker.gateway.app": {"asyncio"},
-    "skillwalker.gateway.coalescing": {"asyncio"},
     "skillwalker.gateway.forward": {"asyncio"},
     "skillwalker.gateway.pacing": {"asyncio"},
     "skillwalker.gateway.budget": {"asyncio"},
     "skillwalker.gateway.faults": {"asyncio"},
     "skillwalker.gateway.rehearsal": {"asyncio"},
     "skillwalker.gateway.client": {"httpx2"},
-    "skillwalker.gateway.server": {"asyncio", "uvicorn"},
-    "skillwalker.worker": {"asyncio", "uvicorn"},
-    "skillwalker.runner": {"asyncio", "uvicorn"},
-    "skillwalker.rejudge": {"asyncio", "uvicorn"},
+    "skillwalker.gateway.server": {"asyncio", "uvicorn", "uvloop"},
+    "skillwalker.worker": {"asyncio", "uvicorn", "uvloop"},
+    "skillwalker.runner": {"asyncio", "uvicorn", "uvloop"},
+    "skillwalker.rejudge": {"asyncio", "uvicorn", "uvloop"},
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;

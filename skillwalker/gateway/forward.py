@@ -16,7 +16,7 @@ from skillwalker.gateway.sse import Parser
 from skillwalker.gateway.upstream import Upstream, parsed
 
 if TYPE_CHECKING:
-    import httpx2
+    from aiohttp import ClientResponse
 
 MAX_EVENT_BYTES = 16 << 20
 """Of one event. The API's are small; other servers send a whole tool call as one."""
@@ -79,7 +79,7 @@ class ForwardResponder:
             )
 
     async def _events(
-        self, response: httpx2.Response, request: Mapping[str, Any]
+        self, response: ClientResponse, request: Mapping[str, Any]
     ) -> AsyncGenerator[Event, None]:
         """The events of a 200 answer, whatever form it has.
 
@@ -87,7 +87,7 @@ class ForwardResponder:
             ApiError: it is none, or holds an error.
             ConnectionDroppedError: it has no end.
         """
-        import httpx2
+        import aiohttp
 
         begun = False
         try:
@@ -97,15 +97,14 @@ class ForwardResponder:
                     yield event
                 return
             parser = Parser(MAX_EVENT_BYTES)
-            async with aclosing(_pieces(response)) as pieces:
-                async for piece in pieces:
-                    for event in self._parsed(parser, piece):
-                        begun = True
-                        yield event
-                        if event["type"] == "message_stop":
-                            await _finish(pieces)
-                            return
-        except httpx2.RequestError as error:
+            async for piece in response.content.iter_any():
+                for event in self._parsed(parser, piece):
+                    begun = True
+                    yield event
+                    if event["type"] == "message_stop":
+                        await _finish(response)
+                        return
+        except aiohttp.ClientError as error:
             if not begun:
                 raise self._upstream.unreachable(error) from error
             raise ConnectionDroppedError(f"{self._upstream.host} broke its answer off") from error
@@ -140,10 +139,10 @@ class ForwardResponder:
             return None
         return {**event, "type": type_}
 
-    async def _whole(self, response: httpx2.Response) -> dict[str, Any]:
+    async def _whole(self, response: ClientResponse) -> dict[str, Any]:
         """An answer that is one JSON message."""
         host, data = self._upstream.host, bytearray()
-        async for chunk in response.aiter_bytes():
+        async for chunk in response.content.iter_any():
             data += chunk
             if len(data) > MAX_MESSAGE_BYTES:
                 raise self._upstream.broken(
@@ -171,20 +170,15 @@ def _is_message(value: Mapping[str, Any]) -> bool:
     return isinstance(content, list) and all(isinstance(one, dict) for one in (*content, usage))
 
 
-def _content_type(response: httpx2.Response) -> str:
+def _content_type(response: ClientResponse) -> str:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives, decompressed where the server compresses it unasked."""
-    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
-
-
-async def _finish(pieces: AsyncGenerator[bytes, None]) -> None:
+async def _finish(response: ClientResponse) -> None:
     """Reads what follows after the last event, so that the connection can be used again."""
-    import httpx2
+    import aiohttp
 
-    with contextlib.suppress(httpx2.RequestError, TimeoutError):
+    with contextlib.suppress(aiohttp.ClientError, TimeoutError):
         async with asyncio.timeout(_END_SECONDS):
-            async for _ in pieces:
+            async for _ in response.content.iter_any():
                 pass

@@ -18,6 +18,7 @@ from skillwalker.gateway.conversations import messages_of, texts_of
 _HEADING = re.compile(
     r"^(?:The following (skills) are available|Available (agent) types)[^\n]*:[ \t]*$", re.MULTILINE
 )
+_HEADING_WORDS = ("The following skills are available", "Available agent types")
 _KEPT_CHARS = 200_000
 _ENTRY = re.compile(r"- (.+?)(?:: (.*))?", re.DOTALL)
 _ALIAS = re.compile(r"(\S+) \((\S+)\)")
@@ -96,13 +97,18 @@ def _texts(request: Mapping[str, Any]) -> Iterator[str]:
     for message in messages_of(request):
         role = message.get("role")
         for text in texts_of(message.get("content")) if role in ("system", "user") else ():
-            if _HEADING.search(text) and (role == "system" or text.lstrip().startswith("<system-reminder>")):
+            if _may_list(text) and (role == "system" or text.lstrip().startswith("<system-reminder>")):
                 yield text
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
         description = tool.get("description") if isinstance(tool, dict) else None
-        if isinstance(description, str) and _HEADING.search(description):
+        if isinstance(description, str) and _may_list(description):
             yield description
+
+
+def _may_list(text: str) -> bool:
+    """Looks at every text of every request, so the quick way first."""
+    return any(words in text for words in _HEADING_WORDS) and _HEADING.search(text) is not None
 
 
 def _agents(text: str) -> tuple[str, list[Listed]]:

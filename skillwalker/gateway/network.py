@@ -5,14 +5,25 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from skillwalker.errors import ConfigurationError
 from skillwalker.text import safe
 
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
 EXTRA_CA_FILE = "NODE_EXTRA_CA_CERTS"
 """The variable that users of Claude Code name certificates of their own with, beside those of the system."""
+
+
+IDLE_SECONDS = 30.0
+"""How long an unused connection is kept; many servers close theirs after a minute."""
+
+MAX_HEAD_BYTES = 1 << 16
+"""Of a line in front of an answer's body."""
 
 
 def tls_context(extra_ca_file: str | None = None) -> ssl.SSLContext:
@@ -38,11 +49,32 @@ def tls_context(extra_ca_file: str | None = None) -> ssl.SSLContext:
     return context
 
 
+def web_client(tls: ssl.SSLContext, *, connect_seconds: float, answer_seconds: float) -> ClientSession:
+    """A client that sends what it is told to and no more; made and used on one event loop.
+
+    Args:
+        connect_seconds: For name, connection and TLS.
+        answer_seconds: Without a byte.
+    """
+    import aiohttp
+
+    return aiohttp.ClientSession(
+        # A caller has only so many connections to the gateway, so that these are bounded too.
+        connector=aiohttp.TCPConnector(ssl=tls, limit=0, keepalive_timeout=IDLE_SECONDS),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_read=answer_seconds),
+        skip_auto_headers=("accept", "accept-encoding", "user-agent"),
+        max_line_size=MAX_HEAD_BYTES,
+        max_field_size=MAX_HEAD_BYTES,
+    )
+
+
 def cause(error: BaseException) -> str:
     """Why there was no answer, in plain words."""
-    import httpx2
+    import aiohttp
 
-    led = list(chain(error))
+    # aiohttp's own errors are of these kinds too, without what the kinds tell.
+    led = [one for one in chain(error) if not isinstance(one, aiohttp.ClientError)]
     for one in led:
         match one:
             case ssl.SSLCertVerificationError():
@@ -59,22 +91,22 @@ def cause(error: BaseException) -> str:
             case ConnectionRefusedError():
                 return "nothing listens there (connection refused)"
     match error:
-        case httpx2.ConnectTimeout():
+        case aiohttp.ConnectionTimeoutError():
             return "no connection in time"
-        case httpx2.TimeoutException():
+        case aiohttp.ServerTimeoutError():
             return "nothing came in time"
-        case httpx2.ProxyError():
-            return f"the proxy says: {safe(str(error), 200)}"
-        case httpx2.RemoteProtocolError() if "complete message" in str(error):
-            return "it broke off in its answer"
-        case httpx2.RemoteProtocolError() if "without sending" in str(error):
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy says: {error.status} {safe(error.message, 200)}"
+        case aiohttp.ServerDisconnectedError():
             return "it closed the connection without an answer"
-        case httpx2.RemoteProtocolError():
-            return f"what it sent is no HTTP ({safe(str(error), 200)})"
+        case aiohttp.ClientPayloadError():
+            return "it broke off in its answer"
+        case aiohttp.ClientResponseError():
+            return f"what it sent is no HTTP ({safe(error.message, 200)})"
     for one in led:
         if isinstance(one, OSError) and one.strerror:
             return one.strerror
-    return "the connection broke off" if isinstance(error, httpx2.NetworkError) else type(error).__name__
+    return "the connection broke off" if isinstance(error, OSError) else type(error).__name__
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -92,22 +124,36 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
             waiting += one.exceptions
 
 
-def through_proxy(url: str) -> str:
-    """` through the proxy host:port` where one is set for `url`; never with a password."""
+def proxy_of(url: str) -> str | None:
+    """The proxy that this machine has for `url`: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+
+    Raises:
+        ConfigurationError: there is one that cannot be used.
+    """
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(parts.hostname or ""):
-        return ""
-    return f" through the proxy {safe(proxy.rpartition('@')[2].rpartition('//')[2], 100)}"
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        found = urlsplit(proxy)
+        usable = found.scheme in ("http", "https") and found.hostname and found.port != 0
+    except ValueError:  # such as a port that is no number
+        usable = False
+    if not usable:  # its text may hold a password
+        raise ConfigurationError(
+            [
+                "the proxy of this environment cannot be used: "
+                "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY have to be http:// or https:// URLs"
+            ]
+        )
+    return proxy
 
 
-def proxy_problem(error: Exception) -> str:
-    """Why `httpx2` takes no proxy from the environment."""
-    if isinstance(error, ImportError):
-        return "for SOCKS, install the package `socksio` beside skillwalker"
-    # The error's own text may hold a password.
-    return "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY have to be http:// or https:// URLs"
+def through_proxy(proxy: str | None) -> str:
+    """` through the proxy host:port` where there is one; never with a password."""
+    return f" through the proxy {safe(proxy.rpartition('@')[2].rpartition('//')[2], 100)}" if proxy else ""
 
 
 def _of_os(error: OSError) -> str:

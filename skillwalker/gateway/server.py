@@ -9,14 +9,14 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import uvloop
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from skillwalker.gateway.app import Session, app
-from skillwalker.gateway.coalescing import Coalesced
 from skillwalker.gateway.responders import Caller, Closing, Responder
 from skillwalker.gateway.traffic import Meter, Traffic, unchanged
 
@@ -57,7 +57,7 @@ class Gateway:
         """
         self._responder = responder
         self._redact = redact
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
         self._links: set[Link] = set()
         self._lock = threading.Lock()  # guards _links
@@ -208,9 +208,6 @@ class _Connection(HttpToolsProtocol):
         self.access_log = False
         self._link = link
         self._received = self._of_body = 0  # bytes of the present request
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast("asyncio.Transport", Coalesced(transport)))
 
     def on_url(self, url: bytes) -> None:
         # A whole URL is for proxies; as a path it leads nowhere.

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from skillwalker.credentials import Credential
-from skillwalker.errors import ConfigurationError
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
-from skillwalker.gateway.network import cause, chain, proxy_problem, through_proxy, tls_context
+from skillwalker.gateway.network import cause, chain, proxy_of, through_proxy, tls_context, web_client
 from skillwalker.redaction import Redactor
 from skillwalker.text import safe
 
 if TYPE_CHECKING:
-    import httpx2
+    from aiohttp import ClientResponse, ClientSession
 
 CONNECT_SECONDS = 20.0
 """For name, connection and TLS; a server that is there needs a fraction of it."""
@@ -26,12 +27,6 @@ CONNECT_SECONDS = 20.0
 ANSWER_SECONDS = 600.0
 """Without a byte: what the API allows for an answer that is not streamed. A trial that nothing comes from is
 stopped much sooner by the runner."""
-
-IDLE_SECONDS = 30.0
-"""How long an unused connection is kept; many servers close theirs after a minute."""
-
-MAX_IDLE = 64
-"""Unused connections that are kept."""
 
 MAX_ERROR_BYTES = 1 << 20
 MAX_MESSAGE_CHARACTERS = 2000
@@ -57,7 +52,8 @@ _PASSED = frozenset(
 )
 _PASSED_PREFIX = "x-stainless-"  # how the SDK that asks describes itself
 
-_BETA = b"beta=true"
+_BETA = "beta=true"
+_AT_ONCE_BYTES = 1 << 20  # a larger body goes out in pieces, so that the other answers go on meanwhile
 
 # What a client needs of an error's headers.
 _RETURNED = frozenset({"retry-after", "retry-after-ms", "x-should-retry", "request-id"})
@@ -67,7 +63,7 @@ _RETURNED_PREFIX = "anthropic-ratelimit-"
 class Upstream:
     """Any server that speaks the Messages API. Made on any thread, used on the gateway's loop only.
 
-    Proxies and own certificates are found as `httpx2` finds them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE.
+    Proxies and own certificates are those of this machine: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE.
 
     Args:
         extra_ca_file: Certificates that are trusted beside the usual ones.
@@ -84,54 +80,30 @@ class Upstream:
         connect_seconds: float = CONNECT_SECONDS,
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
-        import httpx2
+        from yarl import URL
 
         self.credential = credential
         self.host = urlsplit(credential.base_url).netloc
-        self._url = httpx2.URL(f"{credential.base_url}/v1/messages")
+        self._url = URL(f"{credential.base_url}/v1/messages")
         self._redactor = Redactor((credential.secret,))
-        self._timeout = httpx2.Timeout(answer_seconds, connect=connect_seconds, pool=None)
-        self._tls = tls_context(extra_ca_file)
-        # A client with many connections looks at each of them before and after every request; so there is
-        # one for each request at a time. They are bounded already: a caller has only so many to the gateway.
-        self._idle: list[httpx2.AsyncClient] = []  # the one used last is at the end
-        try:
-            self._idle.append(self._client())
-        except (ValueError, ImportError, httpx2.InvalidURL) as error:
-            raise ConfigurationError(
-                [f"the proxy of this environment cannot be used: {proxy_problem(error)}"]
-            ) from error
+        self._proxy = proxy_of(credential.base_url)
+        self._client_of = partial(
+            web_client,
+            tls_context(extra_ca_file),
+            connect_seconds=connect_seconds,
+            answer_seconds=answer_seconds,
+        )
+        self._client: ClientSession | None = None
 
     async def aclose(self) -> None:
-        """Closes all connections; on the loop that used them, when no request is open any more."""
-        while self._idle:
-            await self._idle.pop().aclose()
-
-    def _client(self) -> httpx2.AsyncClient:
-        """One that keeps its one connection."""
-        import httpx2
-
-        limits = httpx2.Limits(
-            max_connections=None, max_keepalive_connections=1, keepalive_expiry=IDLE_SECONDS
-        )
-        return httpx2.AsyncClient(verify=self._tls, http2=False, limits=limits)
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[httpx2.AsyncClient]:
-        """A client that nobody else uses meanwhile, if possible one with a connection."""
-        client = self._idle.pop() if self._idle else self._client()
-        try:
-            yield client
-        finally:
-            if len(self._idle) < MAX_IDLE:
-                self._idle.append(client)
-            else:
-                await client.aclose()
+        """Closes all connections; on the loop that used them."""
+        if self._client:
+            await self._client.close()
 
     @asynccontextmanager
     async def asked(
         self, body: bytes, headers: Mapping[str, str], query: str
-    ) -> AsyncIterator[httpx2.Response]:
+    ) -> AsyncIterator[ClientResponse]:
         """The answer to `POST /v1/messages` as soon as its headers are there; its body has not been read.
 
         Args:
@@ -141,39 +113,29 @@ class Upstream:
         Raises:
             ApiError: there is no answer, or it is an error.
         """
-        import httpx2
+        import aiohttp
 
-        # Not made by the client, which would add what it knows, such as the cookies of earlier answers.
-        sent = {
-            "host": self.host,
-            **request_headers(headers, self.credential),
-            "content-length": str(len(body)),
-        }
-        request = httpx2.Request(
-            "POST",
-            self._url.copy_with(query=_BETA) if _BETA in query.encode().split(b"&") else self._url,
-            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
-            stream=httpx2.ByteStream(body),
-            extensions={"timeout": self._timeout.as_dict()},
-        )
-        async with self._connected() as client:
-            try:
-                response = await client.send(request, stream=True, auth=None, follow_redirects=False)
-            except httpx2.RequestError as error:
-                raise self.unreachable(error) from error
-            try:
-                if response.status_code != 200:
-                    raise await self._refusal(response)
-                yield response
-            finally:
-                await response.aclose()
+        if self._client is None:
+            self._client = self._client_of()
+        try:
+            response = await self._client.post(
+                self._url.with_query(_BETA) if _BETA in query.split("&") else self._url,
+                data=body if len(body) < _AT_ONCE_BYTES else io.BytesIO(body),
+                headers=request_headers(headers, self.credential),
+                allow_redirects=False,
+                proxy=self._proxy,
+            )
+        except aiohttp.ClientError as error:
+            raise self.unreachable(error) from error
+        async with response:
+            if response.status != 200:
+                raise await self._refusal(response)
+            yield response
 
     def unreachable(self, error: Exception) -> ApiError:
         """What the client is told where there was no answer, or no whole one."""
-        import httpx2
-
-        status = 504 if isinstance(error, httpx2.TimeoutException) else 502
-        text = f"no answer of {self.host}{through_proxy(self.credential.base_url)}: {cause(error)}"
+        status = 504 if isinstance(error, TimeoutError) else 502
+        text = f"no answer of {self.host}{through_proxy(self._proxy)}: {cause(error)}"
         hopeless = any(isinstance(one, ssl.SSLCertVerificationError) for one in chain(error))
         headers = {"x-should-retry": "false"} if hopeless else {}
         return ApiError(status, ERROR_TYPES.get(status, "api_error"), self._clean(text), headers)
@@ -201,18 +163,18 @@ class Upstream:
         what = self._clean(f"{message}; {WHERE.format(self.credential.base_url)}")
         return ApiError(502, "api_error", what, {"x-should-retry": "false"})
 
-    async def _refusal(self, response: httpx2.Response) -> ApiError:
+    async def _refusal(self, response: ClientResponse) -> ApiError:
         """An answer that is no 200, as the client is to see it."""
-        import httpx2
+        import aiohttp
 
-        status = response.status_code
+        status = response.status
         data = b""
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in response.content.iter_any():
                 data += chunk
                 if len(data) >= MAX_ERROR_BYTES:
                     break
-        except httpx2.RequestError:
+        except aiohttp.ClientError:
             pass  # what came of it says more than that it broke off
         if not 400 <= status <= 599:
             where = response.headers.get("location", "")
@@ -225,7 +187,7 @@ class Upstream:
                 message += f"; {WHERE.format(self.credential.base_url)}"
         if status == 401:
             message += f" ({self.host} refuses {self.credential.source})"
-        headers = {name: self._clean(value) for name, value in returned_headers(response.headers.raw).items()}
+        headers = {name: self._clean(value) for name, value in returned_headers(response.raw_headers).items()}
         if status in (401, 403, 404):
             headers.pop("x-should-retry", None)  # nothing will change, whatever the server says
         return ApiError(status, type_ or ERROR_TYPES.get(status, "api_error"), self._clean(message), headers)
@@ -254,7 +216,7 @@ def request_headers(client: Mapping[str, str], credential: Credential) -> dict[s
     return found
 
 
-def returned_headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def returned_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """What the client gets of an answer's headers; names in lower case."""
     named = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
     return {name: value for name, value in named if name in _RETURNED or name.startswith(_RETURNED_PREFIX)}
