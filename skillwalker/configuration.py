@@ -94,6 +94,7 @@ class RunTable:
     claude: str | None = field(default=None, validator=_text)
     yes: bool | None = None
     report: tuple[str, ...] | None = None
+    quiet: bool | None = None
 
 
 @frozen

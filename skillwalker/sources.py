@@ -21,7 +21,7 @@ PREFIX = "SKILLWALKER_"
 FIELDS = {"timeout": "timeout_seconds", "max_cost": "max_cost_usd", "yes": "permitted"}
 """The fields of a request that are not named as their options."""
 
-NO_FIELDS = ("format", "dry_run", "report")
+NO_FIELDS = ("format", "dry_run", "report", "quiet")
 """Options that are about the command, not about the run."""
 
 BESIDE_RESUME = ("yes", *NO_FIELDS)

@@ -142,6 +142,58 @@ def test_what_was_not_observed_is_not_told_as_an_absence(tmp_path, project):
     assert attempt_object(found)["listed"] is None
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            (),
+            "try needs a plugin's directory and a prompt: skillwalker try PLUGIN_DIR 'PROMPT'; plugins are ",
+        ),
+        (
+            ("acme",),
+            "the prompt is missing: skillwalker try acme 'PROMPT' (or - to read it from standard input)",
+        ),
+        (
+            ("tidy",),
+            "the prompt is missing, and tidy is the name of a skill of acme: skillwalker try acme 'PROMPT'",
+        ),
+        (
+            ("Tidy it",),
+            "the plugin's directory is missing before the prompt: skillwalker try PLUGIN_DIR ",
+        ),
+        (
+            ("Tidy it", "acme"),
+            "the last argument is the prompt, and acme is a directory: type skillwalker try PLUGIN_",
+        ),
+        (
+            ("tidy", "Tidy it"),
+            "tidy does not exist; it is the name of a skill of acme, and try takes the plugin's directory: "
+            "skillwalker try acme 'PROMPT'",
+        ),
+        (
+            ("auditor", "x"),
+            "auditor does not exist; it is the name of an agent of acme, and try takes the plugin's ",
+        ),
+        (
+            ("named", "x"),
+            "named does not exist; it is the name of a plugin, and try takes the plugin's directory: ",
+        ),
+        (
+            ("acme:tydi", "x"),
+            "acme:tydi does not exist; did you mean acme:tidy, a skill of acme? Then type ",
+        ),
+        (("elsewhere", "x"), "elsewhere does not exist; plugins are in acme, other"),
+    ],
+)
+def test_what_is_no_directory_and_a_prompt_is_told_what_to_type(run_cli, project, words, said):
+    if "named" in words or "elsewhere" in words:
+        write(project / "other/.claude-plugin/plugin.json", '{"name": "named"}')
+        skill(project / "other", "x", "Does x")
+    called = run_cli("try", *words)
+    assert called.code == 4
+    assert called.err.startswith(said)
+
+
 def test_a_rehearsed_attempt_on_this_machine(run_cli, project, claude):
     called = on_this_machine(run_cli, claude, "acme", REPEATS)
 
@@ -187,7 +239,7 @@ def test_verbose_shows_the_transcript(run_cli, project, claude):
     ("given", "said"),
     [
         ((), "try needs a plugin's directory and a prompt"),
-        (("acme",), "try needs a plugin's directory and a prompt"),
+        (("acme",), "the prompt is missing"),
         (("acme", "./acme"), "the last argument is the prompt, and ./acme is a directory"),
         (("acme", "nowhere", "Go"), "nowhere does not exist"),
         (("acme/.claude-plugin/plugin.json", "Go"), "is no directory"),

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import field, frozen
 
 from skillwalker.checks import CheckedTest
+from skillwalker.cli.tried import no_directory
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.evals import Eval, Test, TestType, slug
 from skillwalker.models import DEFAULT_MODEL, is_model
@@ -63,11 +64,7 @@ def prepare_attempt(
     Raises:
         ConfigurationError: with all that is wrong with them, the prompt and the model.
     """
-    problems = [
-        Problem(f"{directory} {'is no directory' if directory.exists() else 'does not exist'}")
-        for directory in directories
-        if not directory.is_dir()
-    ]
+    problems = [Problem(no_directory(one, project)) for one in directories if not one.is_dir()]
     if is_blank(prompt):
         problems.append(Problem("the prompt is empty; it is the last argument, or - for standard input"))
     if request.model is not None and not is_model(request.model):

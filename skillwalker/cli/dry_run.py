@@ -21,13 +21,14 @@ from skillwalker.sources import FIELDS, NO_FIELDS, Origin, Settled
 from skillwalker.store import Store
 from skillwalker.text import count, safe
 
-_DEFAULTS = {"format": "console", "dry_run": False, "report": []}
+_DEFAULTS = {"format": "console", "dry_run": False, "report": [], "quiet": False}
 
 
 def plan_as_text(prepared: Prepared, settled: Settled) -> str:
     """For people."""
     request = prepared.request
-    lines = [f"note: {safe(notice)}" for notice in prepared.notices]
+    notices = () if settled.values.get("quiet") else prepared.notices
+    lines = [f"note: {safe(notice)}" for notice in notices]
     for test in prepared.tests:
         one = test.checked
         answers = f"; rehearsed {'scripted' if one.script else 'by the rule'}" if request.rehearse else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillwalker.cli.options import globals_of
+from skillwalker.cli.options import Globals, globals_of
 
 if TYPE_CHECKING:
     from skillwalker.importing.reading import Imported
@@ -71,8 +71,8 @@ def init(
         draft, notes = first_eval(target, targets, name)
         left = []
     files = write_draft(draft, root)
-    _tell(root, files, target, [*notes, *broken], left)
-    _require_valid(root, files[0].parent)
+    _tell(known, root, files, target, [*notes, *broken], left)
+    _require_valid(known, root, files[0].parent)
 
 
 def _target(targets: Sequence[Target], named: str | None, imported: Imported | None) -> Target:
@@ -142,7 +142,12 @@ def _hinted(targets: Sequence[Target], imported: Imported) -> Target | None:
 
 
 def _tell(
-    root: Path, files: Sequence[Path], target: Target, notes: Sequence[str], left: Sequence[str]
+    known: Globals,
+    root: Path,
+    files: Sequence[Path],
+    target: Target,
+    notes: Sequence[str],
+    left: Sequence[str],
 ) -> None:
     from skillwalker.cli.running import command
     from skillwalker.text import safe
@@ -153,8 +158,7 @@ def _tell(
         typer.echo(safe(file.relative_to(root).as_posix()))
     if target.plugin.is_unnamed and target.plugin.directory == root:
         notes = [*notes, "the plugin has no plugin.json, so its name is that of this directory: write one"]
-    for note in notes:
-        typer.echo(f"note: {safe(note)}", err=True)
+    known.tell_notes(notes)
     if left:
         typer.echo("not taken over:", err=True)
         for line in left[:_MOST_LEFT]:
@@ -164,15 +168,13 @@ def _tell(
     typer.echo(f"try it without a model: {program} run --isolated --rehearse {safe(eval_name)}")
 
 
-def _require_valid(root: Path, directory: Path) -> None:
+def _require_valid(known: Globals, root: Path, directory: Path) -> None:
     """What was written is checked like anything else: a plugin may have problems of its own."""
     from skillwalker.checks import check_evals
     from skillwalker.errors import ConfigurationError
     from skillwalker.expectations.registry import Registry
-    from skillwalker.text import safe
 
     checked = check_evals([directory], root, Registry.scan())
-    for notice in checked.notices:
-        typer.echo(f"note: {safe(notice)}", err=True)
+    known.tell_notes(checked.notices)
     if checked.problems:
         raise ConfigurationError(checked.problems)

@@ -25,11 +25,11 @@ def lint(
     from skillwalker.select import Selection
     from skillwalker.text import count, safe
 
-    root = globals_of(context).root
+    known = globals_of(context)
+    root = known.root
     before = failed_in_last(root) if failed else None
     linted = lint_evals(Selection(Path.cwd(), tuple(select or ()), keyword, before), root)
-    for note in linted.notes:
-        typer.echo(f"note: {safe(note)}", err=True)
+    known.tell_notes(linted.notes)
     if output is Format.JSON:
         import json
 

@@ -122,8 +122,7 @@ def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> N
                 skipped = f"  skipped: {safe(test.skip, 300)}" if test.skip else ""
                 about = ", ".join((test.type, test.model, *map(safe, test.tags)))
                 typer.echo(f"  {safe(test.name)}  ({about}){skipped}")
-    for note in found.notes:
-        typer.echo(f"note: {safe(note)}", err=True)
+    known.tell_notes(found.notes)
     _require_readable(loaded)
 
 
@@ -153,7 +152,6 @@ def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
     from skillwalker.records import load_run
     from skillwalker.reports.stored_select import selected
     from skillwalker.store import Store
-    from skillwalker.text import safe
 
     store = Store(known.root_or_here)
     rows = []
@@ -161,7 +159,7 @@ def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
         try:
             run = load_run(store.find(run_id))
         except ConfigurationError as error:
-            typer.echo(f"note: {safe(str(error))}", err=True)
+            known.tell_notes([str(error)])
             continue
         if chosen:
             try:

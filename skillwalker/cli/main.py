@@ -72,6 +72,10 @@ def root(
         typer.Option(metavar="DIR", help="Directory that holds evals/ [default: the nearest upwards]."),
     ] = None,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell more.")] = False,
+    quiet: Annotated[
+        bool | None,
+        typer.Option("-q", "--quiet/--no-quiet", help="Leave out notes, never errors and results."),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -85,7 +89,7 @@ def root(
     """Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given."""
     known = context.obj
     assert isinstance(known, Globals)
-    known.given_root, known.verbose = root, verbose
+    known.given_root, known.verbose, known.given_quiet = root, verbose, quiet
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,48 @@ StoredRun = Annotated[
 Image = Annotated[
     str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
 ]
+Claude = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Claude Code for trials on this machine [default: the one on PATH]."),
+]
+Yes = Annotated[
+    bool | None,
+    typer.Option(
+        "--yes/--no-yes", help="Agree that Claude Code runs with permissions skipped on this machine."
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(metavar="M", help="Model in all trials: opus, sonnet, haiku or claude-...")
+]
+JudgeModel = Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")]
+Rehearse = Annotated[
+    bool | None,
+    typer.Option(
+        "--rehearse/--no-rehearse",
+        help="Answers come from rehearsal.json or a simple rule, not from a model.",
+    ),
+]
+Record = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Keep what the model answers in DIR, for --replay.")
+]
+Replay = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Answers come from what was recorded in DIR.")
+]
+Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="Limit of one trial [default: 600].")]
+MaxCost = Annotated[
+    float | None, typer.Option(metavar="USD", help="No new turn of a model once that has been spent.")
+]
+Background = Annotated[
+    bool | None,
+    typer.Option(
+        "--background/--no-background", help="Let agents and commands run in the background, as for users."
+    ),
+]
+_ISOLATED = "A fresh Docker container per trial, no network; else on this machine"
+Isolated = Annotated[bool | None, typer.Option("--isolated/--no-isolated", help=f"{_ISOLATED}.")]
+IsolatedByDefault = Annotated[
+    bool | None, typer.Option("--isolated/--no-isolated", help=f"{_ISOLATED} [default: a container].")
+]
 Failed = Annotated[bool, typer.Option("--failed", help="Only what did not pass.")]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
 
@@ -69,13 +112,33 @@ class Globals:
     """The options before the command, and how its result is printed.
 
     Attributes:
+        given_quiet: None where the command line says nothing of notes.
         output: Known before the command runs only where its own arguments say it.
     """
 
     def __init__(self) -> None:
         self.given_root: Path | None = None
+        self.given_quiet: bool | None = None
         self.verbose = False
         self.output = Format.CONSOLE
+
+    def tell_notes(self, notes: Iterable[str]) -> None:
+        """Prints what a user should know, to stderr, unless it is not wanted: see `quiet`."""
+        from skillwalker.text import safe
+
+        notes = list(notes)
+        for note in notes if notes and not self.quiet else ():
+            typer.echo(f"note: {safe(note)}", err=True)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether command line, environment or configuration want no notes; errors and results are none."""
+        from skillwalker.configuration import Configuration, read_configuration
+        from skillwalker.sources import settle
+
+        root = self.found
+        configuration = read_configuration(root) if root else Configuration()
+        return bool(settle({"quiet": self.given_quiet}, os.environ, configuration).values.get("quiet"))
 
     @property
     def root(self) -> Path:

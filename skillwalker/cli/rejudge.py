@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Failed, Format, Keyword, Output, StoredRun, StoredSelect, globals_of
+from skillwalker.cli.options import (
+    Failed,
+    Format,
+    JudgeModel,
+    Keyword,
+    MaxCost,
+    Output,
+    Record,
+    Replay,
+    StoredRun,
+    StoredSelect,
+    globals_of,
+)
 
 
 def rejudge(
@@ -16,20 +28,14 @@ def rejudge(
     select: StoredSelect = None,
     keyword: Keyword = None,
     failed: Failed = False,
-    judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
+    judge_model: JudgeModel = None,
     rehearse: Annotated[
         bool | None,
         typer.Option("--rehearse", help="The judge's answers come from rehearsal.json or a simple rule."),
     ] = None,
-    record: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Ask the model, and keep its answers in DIR.")
-    ] = None,
-    replay: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The judge's answers come from what DIR has recorded.")
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What all judges may cost together.")
-    ] = None,
+    record: Record = None,
+    replay: Replay = None,
+    max_cost: MaxCost = None,
     output: Output = Format.CONSOLE,
 ) -> None:
     """Judge stored trials again, with the eval as it is now: all, or those of the selected tests."""
@@ -71,6 +77,12 @@ def rejudge(
     passed = {name: os.environ[name] for name in request.sandbox_env if name in os.environ}
     secrets = (*secrets_in(os.environ), *find_credentials(os.environ).secrets, *secrets_of(passed))
     redactor = Redactor(secrets)
+    quiet = known.quiet
+
+    def say(text: str) -> None:
+        if not (quiet and text.startswith("note: ")):
+            print(text, file=sys.stderr)
+
     # What an expectation of another package prints must not end up in the result.
     with contextlib.redirect_stdout(sys.stderr):
         found = judge_again(
@@ -79,7 +91,7 @@ def rejudge(
             tests=tests,
             redactor=redactor,
             environment=os.environ,
-            say=lambda text: print(text, file=sys.stderr),
+            say=say,
         )
     if output is Format.JSON:
         typer.echo(json.dumps({**run_object(found.run), **rejudged_object(found)}))

@@ -7,7 +7,24 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Image, Keyword, Select, globals_of
+from skillwalker.cli.options import (
+    Background,
+    Claude,
+    Format,
+    Image,
+    Isolated,
+    JudgeModel,
+    Keyword,
+    MaxCost,
+    Model,
+    Record,
+    Rehearse,
+    Replay,
+    Select,
+    Timeout,
+    Yes,
+    globals_of,
+)
 
 # None means that the command line says nothing; then environment, configuration and defaults have their say,
 # and the limits of values are checked for all of them in one place.
@@ -20,13 +37,7 @@ def run(
     failed: Annotated[
         bool | None, typer.Option("--failed/--no-failed", help="Only what did not pass in the last run.")
     ] = None,
-    isolated: Annotated[
-        bool | None,
-        typer.Option(
-            "--isolated/--no-isolated",
-            help="A fresh Docker container per trial, no network; else on this machine.",
-        ),
-    ] = None,
+    isolated: Isolated = None,
     trials: Annotated[
         int | None, typer.Option(metavar="N", help='Trials of every test; beats "trials" in tests.json.')
     ] = None,
@@ -47,36 +58,14 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("-j", "--jobs", metavar="N", help="Trials at a time [default: what fits].")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", help="Model for all tests: opus, sonnet, haiku or claude-...")
-    ] = None,
-    judge_model: Annotated[str | None, typer.Option(metavar="M", help="Model for all judges.")] = None,
-    rehearse: Annotated[
-        bool | None,
-        typer.Option(
-            "--rehearse/--no-rehearse",
-            help="Answers come from rehearsal.json or a simple rule, not from a model.",
-        ),
-    ] = None,
-    record: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Keep what the model answers in DIR, for --replay.")
-    ] = None,
-    replay: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Answers come from what was recorded in DIR.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Limit of one trial [default: 600].")
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="No new turn of a model once the run has cost that.")
-    ] = None,
-    background: Annotated[
-        bool | None,
-        typer.Option(
-            "--background/--no-background",
-            help="Let agents and commands run in the background, as for users.",
-        ),
-    ] = None,
+    model: Model = None,
+    judge_model: JudgeModel = None,
+    rehearse: Rehearse = None,
+    record: Record = None,
+    replay: Replay = None,
+    timeout: Timeout = None,
+    max_cost: MaxCost = None,
+    background: Background = None,
     output: Annotated[
         Format | None, typer.Option("--format", help="How the result is printed [default: console].")
     ] = None,
@@ -110,16 +99,8 @@ def run(
         bool | None, typer.Option("--keep/--no-keep", help="Keep the trials' containers or directories.")
     ] = None,
     image: Image = None,
-    claude: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Claude Code for runs on this machine [default: the one on PATH]."),
-    ] = None,
-    yes: Annotated[
-        bool | None,
-        typer.Option(
-            "--yes/--no-yes", help="Agree that Claude Code runs with permissions skipped on this machine."
-        ),
-    ] = None,
+    claude: Claude = None,
+    yes: Yes = None,
 ) -> None:
     """Run evals: one sandbox per trial, a verdict per expectation.
 
@@ -157,6 +138,7 @@ def run(
         "claude": claude,
         "yes": yes,
         "report": report or None,
+        "quiet": globals_of(context).given_quiet,
     }
     known = globals_of(context)
     root = known.found

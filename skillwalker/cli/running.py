@@ -66,10 +66,10 @@ def carry_out(
         typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
         return 0
     prepared = permitted(prepared)
-    result = perform(prepared, progress_for(prepared.trials))
+    result = perform(prepared, progress_for(prepared.trials), quiet=settled.values.get("quiet", False))
     note = banner(result.model_source)
-    together = output is Format.CONSOLE and sys.stdout.isatty() and sys.stderr.isatty()
-    if note and not together:  # else this would be the middle of what one terminal shows
+    together = output is Format.CONSOLE and one_output()
+    if note and not together:  # else this would be the middle of one output
         _tell(note, err=True)
     directory = Store(request.root).find(result.run_id)
     if output is Format.JSON:
@@ -85,8 +85,21 @@ def carry_out(
     return result.exit_code
 
 
-def perform(prepared: Prepared, progress: LiveProgress | PlainProgress) -> RunResult:
-    """Runs what was prepared; what is to be known before the start, and while it goes on, goes to stderr."""
+def one_output() -> bool:
+    """Whether stdout and stderr lead to the same place: a terminal, a file, or a pipe as after `2>&1`."""
+    try:
+        ours, theirs = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+    except (OSError, ValueError):  # no files: a test reads them
+        return False
+    return os.path.samestat(ours, theirs)
+
+
+def perform(prepared: Prepared, progress: LiveProgress | PlainProgress, *, quiet: bool = False) -> RunResult:
+    """Runs what was prepared; what is to be known before the start, and while it goes on, goes to stderr.
+
+    Args:
+        quiet: Whether notes are left out.
+    """
     request = prepared.request
     require_startable(prepared, os.environ)
     passed = passed_environment(request.sandbox_env, os.environ)
@@ -95,7 +108,7 @@ def perform(prepared: Prepared, progress: LiveProgress | PlainProgress) -> RunRe
     note = banner(model_source(request))
     if note:
         _tell(note, err=True)
-    for notice in prepared.notices:
+    for notice in () if quiet else prepared.notices:
         _tell(f"note: {safe(notice)}", err=True)
     credentials = find_credentials(os.environ, subscription=request.subscription).secrets
     redactor = Redactor((*secrets_in(os.environ), *credentials, *secrets_of(passed)))

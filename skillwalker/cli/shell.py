@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillwalker.cli.options import Failed, Image, Keyword, Select, globals_of
+from skillwalker.cli.options import (
+    Background,
+    Failed,
+    Image,
+    Keyword,
+    MaxCost,
+    Model,
+    Select,
+    Timeout,
+    globals_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +49,10 @@ def shell(
         ),
     ] = None,
     image: Image = None,
+    model: Model = None,
+    timeout: Timeout = None,
+    max_cost: MaxCost = None,
+    background: Background = None,
 ) -> None:
     """Open a shell in the sandbox of one test, as its trial finds it; it is removed afterwards."""
     import os
@@ -51,10 +65,18 @@ def shell(
     from skillwalker.errors import ConfigurationError, Problem
     from skillwalker.session import prepare, require_startable
     from skillwalker.sources import settle
-    from skillwalker.text import listed, safe
+    from skillwalker.text import listed
 
     known = globals_of(context)
-    settled = settle({"rehearse": rehearse, "image": image}, os.environ, read_configuration(known.root))
+    given = {
+        "rehearse": rehearse,
+        "image": image,
+        "model": model,
+        "timeout": timeout,
+        "max_cost": max_cost,
+        "background": background,
+    }
+    settled = settle(given, os.environ, read_configuration(known.root))
     problems = list(settled.problems)
     if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         problems.append(Problem("shell needs a terminal (of Linux or macOS) for its input and output"))
@@ -72,8 +94,7 @@ def shell(
     if not request.rehearse and rehearse is None and not credential:
         prepared = evolve(prepared, request=evolve(request, rehearse=True))
     require_startable(prepared, os.environ)
-    for notice in prepared.notices:
-        typer.echo(f"note: {safe(notice)}", err=True)
+    known.tell_notes(prepared.notices)
     _open(prepared, prepared.tests[0], os.environ)
 
 

@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Image, Output, globals_of
+from skillwalker.cli.options import (
+    Background,
+    Claude,
+    Format,
+    Image,
+    IsolatedByDefault,
+    MaxCost,
+    Model,
+    Output,
+    Record,
+    Rehearse,
+    Replay,
+    Timeout,
+    Yes,
+    globals_of,
+)
 
 UNMEASURED = 6
 
@@ -25,41 +40,17 @@ def try_(
     save: Annotated[
         str | None, typer.Option(metavar="EVAL", help="Make a test of it, in evals/EVAL/.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", help="opus, sonnet, haiku or claude-... [default: sonnet].")
-    ] = None,
-    isolated: Annotated[
-        bool | None,
-        typer.Option(
-            "--isolated/--no-isolated", help="In a fresh Docker container [default], or on this machine."
-        ),
-    ] = None,
-    rehearse: Annotated[
-        bool | None,
-        typer.Option("--rehearse/--no-rehearse", help="A simple rule answers, not a model."),
-    ] = None,
-    record: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Keep what the model answers in DIR, for --replay.")
-    ] = None,
-    replay: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Answers come from what was recorded in DIR.")
-    ] = None,
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Limit [default: 600].")] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="No new turn of the model once it has cost that.")
-    ] = None,
-    background: Annotated[
-        bool | None,
-        typer.Option("--background/--no-background", help="Let agents and commands run in the background."),
-    ] = None,
+    model: Model = None,
+    isolated: IsolatedByDefault = None,
+    rehearse: Rehearse = None,
+    record: Record = None,
+    replay: Replay = None,
+    timeout: Timeout = None,
+    max_cost: MaxCost = None,
+    background: Background = None,
     image: Image = None,
-    claude: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Claude Code for --no-isolated [default: on PATH].")
-    ] = None,
-    yes: Annotated[
-        bool | None,
-        typer.Option("--yes/--no-yes", help="Agree that it runs with permissions skipped on this machine."),
-    ] = None,
+    claude: Claude = None,
+    yes: Yes = None,
     output: Output = Format.CONSOLE,
 ) -> None:
     """Give one prompt to Claude Code with these plugins: what it is told of, what it calls, its answer.
@@ -75,7 +66,8 @@ def try_(
 
     from skillwalker.cli.attempt import attempt_lines, attempt_object, prepare_attempt, read_attempt
     from skillwalker.cli.quiet import quiet_progress
-    from skillwalker.cli.running import paint, perform, permitted
+    from skillwalker.cli.running import one_output, paint, perform, permitted
+    from skillwalker.cli.tried import read_words
     from skillwalker.configuration import Configuration, read_configuration
     from skillwalker.errors import ConfigurationError
     from skillwalker.reports.console import banner
@@ -95,18 +87,12 @@ def try_(
         "image": image,
         "claude": claude,
         "yes": yes,
+        "quiet": globals_of(context).given_quiet,
     }
-    if not words or len(words) < 2:
-        raise ConfigurationError(
-            ["try needs a plugin's directory and a prompt: skillwalker try PLUGIN_DIR 'PROMPT'"]
-        )
-    *named, prompt = words
-    directories = [Path(name) for name in named]
+    project = globals_of(context).found
+    directories, prompt = read_words(words or (), project)
     if prompt == "-":
         prompt = sys.stdin.read()
-    elif Path(prompt).is_dir() and "/" in prompt:
-        raise ConfigurationError([f"the last argument is the prompt, and {prompt} is a directory"])
-    project = globals_of(context).found
     settled = settle(given, os.environ, read_configuration(project) if project else Configuration())
     if settled.problems:
         raise ConfigurationError(settled.problems)
@@ -123,7 +109,7 @@ def try_(
         target = find_target(save, directories, home)
     with temporary_directory() as place:
         prepared = permitted(prepare_attempt(directories, prompt, evolve(request, root=place), project))
-        result = perform(prepared, quiet_progress())
+        result = perform(prepared, quiet_progress(), quiet=settled.values.get("quiet", False))
         attempt = read_attempt(prepared, result)
         if attempt is None:
             raise typer.Exit(result.exit_code)
@@ -153,6 +139,6 @@ def try_(
             elif target:
                 lines.append("saved     nothing: what a broken trial did not show cannot be expected")
             note = [text] if (text := banner(result.model_source)) else []
-            begun = sys.stdout.isatty() and sys.stderr.isatty()  # the same terminal has shown it
+            begun = one_output()  # it has shown that already
             typer.echo("\n".join((*([] if begun else note), *lines, *note)))
     raise typer.Exit(result.exit_code if result.interrupted else 0 if attempt.measured else UNMEASURED)

@@ -25,9 +25,10 @@ def validate(
     from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
     from skillwalker.select import Selection
     from skillwalker.sources import settle
-    from skillwalker.text import count, safe
+    from skillwalker.text import count
 
-    root = globals_of(context).root
+    known = globals_of(context)
+    root = known.root
     settled = settle({}, os.environ, read_configuration(root))
     before = failed_in_last(root) if failed else None
     try:
@@ -36,8 +37,7 @@ def validate(
         if settled.problems:
             raise ConfigurationError(settled.problems) from None
         raise
-    for note in (*settled.notes, *notes, *checked.notices):
-        typer.echo(f"note: {safe(note)}", err=True)
+    known.tell_notes((*settled.notes, *notes, *checked.notices))
     problems = (*settled.problems, *checked.problems, *map(Problem, checked.broken))
     if problems:
         raise ConfigurationError(problems)
