@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import asdict, fields
+from attrs import asdict, evolve, fields
 
 from skillwalker.activation import activation_object, activations
 from skillwalker.errors import ConfigurationError, Problem
@@ -202,7 +202,7 @@ def load_run(run: RunDirectory) -> RunResult:
             trials.setdefault(key, []).append(found)
         tests = [_test(data, trials, manifest) for data in get(manifest, "tests", list)]
         controls = tuple(Control(test) for test in tests if test.arm == CONTROL and test.target)
-        return RunResult(
+        result = RunResult(
             run_id=get(manifest, "run_id", str),
             sandbox=get(manifest, "sandbox", str),
             model_source=get(manifest, "model_source", str),
@@ -218,6 +218,8 @@ def load_run(run: RunDirectory) -> RunResult:
                 for one in get({"skipped": [], **manifest}, "skipped", list)
             ),
         )
+        # The interruption came when everything had been measured: nothing is missing.
+        return evolve(result, interrupted=False) if result.interrupted and result.is_whole else result
     except KeyError as error:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error} is missing"]) from error
     except (TypeError, ValueError) as error:

@@ -220,6 +220,11 @@ class RunResult:
         return (*self.tests, *(control.test for control in self.controls))
 
     @property
+    def is_whole(self) -> bool:
+        """Whether every trial that was needed has been measured."""
+        return not any(test.left for test in self.all_tests)
+
+    @property
     def not_needed(self) -> int:
         """Trials that did not run because they could not have changed an outcome."""
         return sum(test.not_needed for test in self.all_tests)

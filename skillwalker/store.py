@@ -26,6 +26,9 @@ from skillwalker.text import count
 
 SCHEMA = 1
 
+_LOOKED_AT = 50
+"""Runs in which an eval is looked for, the newest."""
+
 _RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 
@@ -191,10 +194,35 @@ class Store:
             return RunDirectory(self.runs / fitting[0])
         if fitting:
             raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
+        if is_eval := self._is_eval(reference, known):
+            raise ConfigurationError([f"no run {reference}: {is_eval}"])
         newest = f"; the newest is {known[-1]}" if known else ""
         raise ConfigurationError(
             [f"no run {reference} below {self.runs}{newest or self._no_root()}; see `skillwalker list runs`"]
         )
+
+    def _is_eval(self, reference: str, known: list[str]) -> str | None:
+        """What to type where an eval's name, or one of its tests, stands for a run."""
+        name = reference.partition("::")[0].removeprefix("./").removeprefix("evals/").rstrip("/")
+        if not name or "/" in name or "\0" in name:
+            return None
+        for run_id in reversed(known[-_LOOKED_AT:]):
+            if name in self._evals_of(run_id):
+                what = f"{name} is an eval; its last run is {run_id}"
+                return f"{what}: give that here (show takes {reference} after it)"
+        if os.path.exists(self.root / "evals" / name / "tests.json"):
+            return f"{name} is an eval that has not run yet; `skillwalker run {name}` runs it"
+        return None
+
+    def _evals_of(self, run_id: str) -> set[str]:
+        """The evals of a run; none where that cannot be read."""
+        try:
+            tests = RunDirectory(self.runs / run_id).manifest().get("tests")
+        except ConfigurationError:
+            return set()
+        tests = tests if isinstance(tests, list) else []
+        names = (test.get("eval") for test in tests if isinstance(test, dict))
+        return {name for name in names if isinstance(name, str)}
 
     def _no_root(self) -> str:
         """What to do where runs are looked for in a directory that is no root."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from types import SimpleNamespace
 
+import pytest
 from attrs import evolve
 from rich.console import Console
 
@@ -120,7 +121,18 @@ def test_a_run_that_was_cut_short_says_how_to_go_on():
         assert ("go on: skillwalker run --resume RUN" in text.splitlines()) is told
 
     whole = run_with(a_test("good", a_trial(Outcome.PASSED)), interrupted=True)
-    assert "go on" not in run_report(whole, go_on="skillwalker run --resume RUN")
+    told = run_report(whole, go_on="skillwalker run --resume RUN")
+    assert "go on" not in told
+    assert "interrupted, when everything had been measured: nothing is missing" in told.splitlines()
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_trial_that_was_decided_before_the_interruption_need_not_run_again(outcome: Outcome) -> None:
+    trial = a_trial(outcome, reason=Reason.INTERRUPTED)
+    text = run_report(run_with(a_test("cut", trial)))
+    decided = outcome is not Outcome.UNMEASURED
+    assert ("interrupted: late, after what decides the trial had been seen" in text) is decided
+    assert ("go on with --resume" in text) is not decided
 
 
 def test_only_an_interrupted_run_knows_that_a_test_did_not_run():

@@ -256,6 +256,15 @@ def test_a_run_that_was_killed_does_not_say_whether_it_was_interrupted(tmp_path)
     assert load_run(stored(a_run(), Store(tmp_path), finished=False)).interrupted is None
 
 
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_run_that_was_interrupted_when_all_was_measured_is_whole(tmp_path, missing):
+    run = a_run()
+    whole = run.tests[0].trials[0]
+    test = evolve(run.tests[0], trials=(whole,), planned=1 + missing, need=1)
+    again = load_run(stored(evolve(run, tests=(test,), interrupted=True), Store(tmp_path)))
+    assert (again.interrupted, again.is_whole) == (bool(missing), not missing)
+
+
 @pytest.mark.parametrize("scripted", [True, False, None])
 def test_whether_a_test_had_a_script_is_kept_and_unknown_in_older_runs(tmp_path, scripted):
     run = a_run()

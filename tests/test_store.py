@@ -69,6 +69,26 @@ def test_what_is_not_found_is_told_with_what_there_is(store, reference, said):
         store.find(reference)
 
 
+@pytest.mark.parametrize("written", ["csv", "evals/csv/", "csv::tidy"])
+def test_an_eval_in_place_of_a_run_is_told_its_last_run(tmp_path, written):
+    store = Store(tmp_path)
+    (tmp_path / "evals" / "csv").mkdir(parents=True)
+    (tmp_path / "evals" / "csv" / "tests.json").write_text("{}")
+    with pytest.raises(ConfigurationError) as caught:
+        store.find(written)
+    assert "csv is an eval that has not run yet; `skillwalker run csv` runs it" in str(caught.value)
+
+    store.create(FIRST, {"tests": [{"eval": "csv"}]})
+    store.create(SECOND, {"tests": [{"eval": "csv"}, {"eval": "more"}]})
+    store.create(THIRD, {"tests": [{"eval": "more"}, 1, {}]})
+    with pytest.raises(ConfigurationError) as caught:
+        store.find(written)
+    assert str(caught.value) == (
+        f"no run {written}: csv is an eval; its last run is {SECOND}: give that here "
+        f"(show takes {written} after it)"
+    )
+
+
 def test_runs_of_the_same_second_come_in_the_order_they_were_made(tmp_path):
     store = Store(tmp_path)
     for at, run_id in enumerate(("20261130T101500Z-ffffff", "20261130T101500Z-000000")):
