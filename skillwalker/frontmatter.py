@@ -38,6 +38,22 @@ EMPTY, UNFENCED = "the file is empty", "the file does not begin with a line `---
 
 _MOST_REPEATED = 1_000_000  # characters
 _INVALID = "the frontmatter is not valid YAML"
+_NO_PAIR = "here it stops being `name: value`; a value that begins with a quote has to end with it"
+_IN_OTHER_WORDS = {
+    "did not find expected key": _NO_PAIR,
+    "did not find expected <document start>": _NO_PAIR,
+    "could not find expected ':'": "a line without `name:`; what goes on with a text is indented",
+    "found unexpected end of stream": "a quote that is opened here is not closed",
+    "mapping values are not allowed in this context": "a second `name:` in a value; put the value in quotes",
+    "found a tab character where an indentation space is expected": "a tab is no indentation; use blanks",
+    "found character that cannot start any token": "a tab, or a character that needs quotes, begins here",
+    "did not find expected ',' or ']'": "a value that begins with [ is a list; put a text in quotes",
+    "did not find expected ',' or '}'": "a value that begins with { is a mapping; put a text in quotes",
+}
+"""What libyaml says, and what its reader can do something with."""
+
+_TOLD_LATE = ("could not find expected ':'", "found unexpected end of stream")
+"""Problems whose cause is where libyaml began, not where it gave up."""
 
 # Characters that libyaml refuses, or takes for the end of a line, and Claude Code does not: while libyaml
 # reads, they wait in a private plane.
@@ -176,9 +192,10 @@ def _parse(block: str) -> tuple[dict[str, Any], _Fault | None]:
         return _Reading(_adapted(block)).fields(), None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        if error.problem == "found unexpected end of stream" and error.context_mark:
-            mark = error.context_mark  # where what has no end begins
-        return {}, _Fault(f"{_INVALID}: {error.problem}", mark.line + 2 if mark else None)
+        if error.problem in _TOLD_LATE and error.context_mark:
+            mark = error.context_mark
+        why = _IN_OTHER_WORDS.get(error.problem or "", error.problem)
+        return {}, _Fault(f"{_INVALID}: {why}", mark.line + 2 if mark else None)
     except _UnindentedError as error:
         return {}, _Fault(f"{_INVALID}: quoted text goes on in a line that is not indented", error.args[0])
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
