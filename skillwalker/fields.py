@@ -6,22 +6,22 @@ message of their own. What stands inside an expectation is its type's business (
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
-from skillwalker.errors import ConfigurationError, Problem
+from skillwalker.errors import ConfigurationError
 from skillwalker.evals import MAX_TRIALS, ExpectationSpec, Test, TestType
 from skillwalker.folders import find_inside, mode_inside, path_fault
 from skillwalker.jsonfile import child, decode
 from skillwalker.models import DEFAULT_MODEL, MODEL_IDS, is_model
 from skillwalker.queries import short_name, unique_names
+from skillwalker.shapes import ShapeReader, kind_of, shown
 from skillwalker.text import did_you_mean, has_controls, is_blank, listed, near, safe
 
 MAX_PROMPT_BYTES = 10_000_000
@@ -45,21 +45,22 @@ _NEEDS = {
 
 
 @define
-class FieldReader:
-    """Reads one eval; goes on after a problem, so that all are told at once."""
+class FieldReader(ShapeReader):
+    """Reads one eval."""
+
+    REQUIRED: ClassVar[Collection[str]] = _REQUIRED
 
     directory: Path
     root: Path
-    problems: list[Problem] = field(factory=list)
     _prompts: dict[str, tuple[Path, str]] = field(factory=dict)  # tests often share them
     _scaffolds: dict[str, Path] = field(factory=dict)
 
     def read(self, value: Any) -> tuple[tuple[str, ...], tuple[Test, ...]]:
         """The plugins (none where one of them is a problem) and whatever could be made of the tests."""
         if not isinstance(value, dict):
-            self._tell("$", f"must be an object with plugins and tests, not {_kind(value)}")
+            self.tell("$", f"must be an object with plugins and tests, not {kind_of(value)}")
             return (), ()
-        self._unknown(value, "", _EVAL_FIELDS, ("plugins", "tests"))
+        self.unknown(value, "", _EVAL_FIELDS, ("plugins", "tests"))
         plugins = self._plugins(value["plugins"]) if "plugins" in value else ()
         tests = self._tests(value["tests"]) if "tests" in value else ()
         return plugins, tests
@@ -67,28 +68,28 @@ class FieldReader:
     def _plugins(self, value: Any) -> tuple[str, ...]:
         before = len(self.problems)
         seen: dict[str, str] = {}
-        for path, name in self._elements(value, "plugins", "name at least one plugin directory"):
+        for path, name in self.elements(value, "plugins", "name at least one plugin directory"):
             if not isinstance(name, str):
-                self._tell(path, f"must be a string, not {_kind(name)}")
+                self.tell(path, f"must be a string, not {kind_of(name)}")
             elif fault := path_fault(name):
-                self._tell(path, fault)
+                self.tell(path, fault)
             else:
                 parts = [part for part in name.split("/") if part not in ("", ".")]
                 first = seen.setdefault("/".join(parts), path)
                 if first != path:
-                    self._tell(path, f"names the same directory as {first}")
+                    self.tell(path, f"names the same directory as {first}")
                 # Whether it is there, and a plugin, is found where plugins are read.
                 with suppress(OSError):
                     if mode_inside(self.root, parts) is None:
-                        self._tell(path, f"{safe(name)} is a link that leads out of {safe(self.root.name)}/")
+                        self.tell(path, f"{safe(name)} is a link that leads out of {safe(self.root.name)}/")
         return tuple(value) if len(self.problems) == before else ()
 
     def _tests(self, value: Any) -> tuple[Test, ...]:
         tests: list[tuple[Test, str | None]] = []
         names: dict[str, str] = {}
-        for path, element in self._elements(value, "tests", "write at least one test"):
+        for path, element in self.elements(value, "tests", "write at least one test"):
             if not isinstance(element, dict):
-                self._tell(path, f"must be an object, not {_kind(element)}")
+                self.tell(path, f"must be an object, not {kind_of(element)}")
                 continue
             if "queries" in element:
                 tests += self._queries(element, path)
@@ -99,19 +100,19 @@ class FieldReader:
                 first = names.setdefault(test.name, place)
                 if first != place:
                     where = first.removesuffix(".name")
-                    self._tell(place, f"has the name of {where}; a test is known by its name")
+                    self.tell(place, f"has the name of {where}; a test is known by its name")
         made = iter(unique_names([test.name for test, place in tests if place is None], names))
         return tuple(test if place else evolve(test, name=next(made)) for test, place in tests)
 
     def _queries(self, value: dict[str, Any], path: str) -> list[tuple[Test, str | None]]:
         """A test for each query, and where its name is written; None: it is still to be made unique."""
         test_type = self._type(value, path)
-        self._unknown(value, path, _TEST_FIELDS, ("type",))
+        self.unknown(value, path, _TEST_FIELDS, ("type",))
         for key in (*_PROMPTS, "expect"):
             if key in value:
-                self._tell(child(path, key), "each of the queries says this for itself; leave the field out")
+                self.tell(child(path, key), "each of the queries says this for itself; leave the field out")
         if test_type and test_type not in _ASKED_BY:
-            self._tell(
+            self.tell(
                 child(path, "type"),
                 f"queries are for {' and '.join(_ASKED_BY.values())} tests, not {test_type}",
             )
@@ -119,15 +120,15 @@ class FieldReader:
         common = self._common(value, path, test_type)
         prefix = self._name(value, path)
         found: list[tuple[Test, str | None]] = []
-        for place, element in self._elements(value["queries"], child(path, "queries"), "write at least one"):
+        for place, element in self.elements(value["queries"], child(path, "queries"), "write at least one"):
             if not isinstance(element, dict):
                 example = '{"query": "text", "should_trigger": true}'
-                self._tell(place, f"must be an object such as {example}, not {_kind(element)}")
+                self.tell(place, f"must be an object such as {example}, not {kind_of(element)}")
                 continue
-            self._unknown(element, place, _QUERY_FIELDS, _QUERY_REQUIRED)
+            self.unknown(element, place, _QUERY_FIELDS, _QUERY_REQUIRED)
             query, wanted = self._text(element, place, "query"), element.get("should_trigger", True)
             if not isinstance(wanted, bool):
-                self._tell(child(place, "should_trigger"), f"must be true or false, not {_shown(wanted)}")
+                self.tell(child(place, "should_trigger"), f"must be true or false, not {shown(wanted)}")
             own = self._name(element, place)
             made = short_name(query)
             test = evolve(
@@ -149,12 +150,12 @@ class FieldReader:
 
     def _test(self, value: dict[str, Any], path: str) -> Test:
         test_type = self._type(value, path)
-        meant = self._unknown(value, path, _TEST_FIELDS, _REQUIRED)
+        meant = self.unknown(value, path, _TEST_FIELDS, _REQUIRED)
         self._require(value, path, test_type)
         if not any(key in value or key in meant for key in _PROMPTS):
-            self._tell(child(path, "promptFile"), "missing field promptFile, or prompt with the text itself")
+            self.tell(child(path, "promptFile"), "missing field promptFile, or prompt with the text itself")
         if all(key in value for key in _PROMPTS):
-            self._tell(child(path, "prompt"), "a test has a promptFile or a prompt, not both")
+            self.tell(child(path, "prompt"), "a test has a promptFile or a prompt, not both")
         prompt_file, prompt = self._prompt(value, path)
         return evolve(
             self._common(value, path, test_type),
@@ -167,7 +168,7 @@ class FieldReader:
     def _require(self, value: Mapping[str, Any], path: str, test_type: TestType | None) -> None:
         needed = _NEEDS.get(test_type) if test_type else None
         if needed and needed not in value:
-            self._tell(child(path, needed), f"missing field {needed}: a test of type {test_type} needs it")
+            self.tell(child(path, needed), f"missing field {needed}: a test of type {test_type} needs it")
 
     def _common(self, value: Mapping[str, Any], path: str, test_type: TestType | None) -> Test:
         """What a test and a list of queries have in common."""
@@ -189,38 +190,38 @@ class FieldReader:
         )
 
     def _name(self, value: Mapping[str, Any], path: str) -> str:
-        name = self._string(value, path, "name")
+        name = self.string(value, path, "name")
         if name is not None and has_controls(name):
-            self._tell(child(path, "name"), f"holds control characters: {safe(name, 80)}")
+            self.tell(child(path, "name"), f"holds control characters: {safe(name, 80)}")
         return name or ""
 
     def _type(self, value: Mapping[str, Any], path: str) -> TestType | None:
-        written = self._string(value, path, "type")
+        written = self.string(value, path, "type")
         if written in _TYPES:
             return TestType(written)
         if written is not None:
             hint = f"{did_you_mean(written, _TYPES)}; the types are {', '.join(_TYPES)}"
-            self._tell(child(path, "type"), f"unknown test type {_shown(written)}{hint}")
+            self.tell(child(path, "type"), f"unknown test type {shown(written)}{hint}")
         return None
 
     def _model(self, value: Mapping[str, Any], path: str) -> str:
-        model = self._string(value, path, "model")
+        model = self.string(value, path, "model")
         if model is not None and not is_model(model):
             hint = did_you_mean(model, MODEL_IDS)
             models = f"{', '.join(MODEL_IDS)} or a full name that begins with claude-"
-            self._tell(child(path, "model"), f"unknown model {_shown(model)}{hint}; write {models}")
+            self.tell(child(path, "model"), f"unknown model {shown(model)}{hint}; write {models}")
         return model or DEFAULT_MODEL
 
     def _reference(self, value: Mapping[str, Any], path: str, key: str) -> str | None:
-        reference = self._string(value, path, key)
+        reference = self.string(value, path, key)
         if reference is not None and (fault := reference_fault(reference, key.removesuffix("File"))):
-            self._tell(child(path, key), fault)
+            self.tell(child(path, key), fault)
         return reference
 
     def _prompt(self, value: Mapping[str, Any], path: str) -> tuple[Path, str]:
         if "prompt" in value and "promptFile" not in value:
             return self.directory / "tests.json", self._text(value, path, "prompt")
-        name = self._string(value, path, "promptFile")
+        name = self.string(value, path, "promptFile")
         if name is None:
             return self.directory / "prompts", ""
         if name not in self._prompts:
@@ -228,15 +229,15 @@ class FieldReader:
                 file = find_inside(self.directory, "prompts", name)
                 self._prompts[name] = file, _prompt_text(file, f"prompts/{safe(name)}")
             except ValueError as error:
-                self._tell(child(path, "promptFile"), str(error))
+                self.tell(child(path, "promptFile"), str(error))
                 return self.directory / "prompts", ""
         return self._prompts[name]
 
     def _text(self, value: Mapping[str, Any], path: str, key: str) -> str:
         """A prompt that stands in `tests.json` itself."""
-        text = self._string(value, path, key) or ""
+        text = self.string(value, path, key) or ""
         if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_PROMPT_BYTES:
-            self._tell(child(path, key), _too_big(size))
+            self.tell(child(path, key), _too_big(size))
         return text
 
     def _tags(self, value: Mapping[str, Any], path: str) -> tuple[str, ...]:
@@ -244,45 +245,45 @@ class FieldReader:
             return ()
         place, tags = child(path, "tags"), value["tags"]
         if not isinstance(tags, list):
-            self._tell(place, f"must be a list of strings, not {_kind(tags)}")
+            self.tell(place, f"must be a list of strings, not {kind_of(tags)}")
             return ()
         for index, tag in enumerate(tags):
             if not isinstance(tag, str):
-                self._tell(child(place, index), f"must be a string, not {_kind(tag)}")
+                self.tell(child(place, index), f"must be a string, not {kind_of(tag)}")
             elif is_blank(tag):
-                self._tell(child(place, index), "is blank" if tag else "is empty")
+                self.tell(child(place, index), "is blank" if tag else "is empty")
             elif has_controls(tag):
-                self._tell(child(place, index), f"holds control characters: {safe(tag, 80)}")
+                self.tell(child(place, index), f"holds control characters: {safe(tag, 80)}")
         return tuple(tag for tag in tags if isinstance(tag, str))
 
     def _skip(self, value: Mapping[str, Any], path: str) -> str | None:
         if isinstance(value.get("skip"), bool):
             wanted = "must be a string that says why the test is not run"
-            self._tell(child(path, "skip"), f"{wanted}, not {_kind(value['skip'])}")
+            self.tell(child(path, "skip"), f"{wanted}, not {kind_of(value['skip'])}")
             return None
-        return self._string(value, path, "skip")
+        return self.string(value, path, "skip")
 
     def _scaffold(self, value: Mapping[str, Any], path: str) -> Path | None:
-        name = self._string(value, path, "scaffold")
+        name = self.string(value, path, "scaffold")
         if name is None:
             return None
         if name not in self._scaffolds:
             try:
                 self._scaffolds[name] = find_inside(self.directory, "scaffolds", name, "directory")
             except ValueError as error:
-                self._tell(child(path, "scaffold"), str(error))
+                self.tell(child(path, "scaffold"), str(error))
                 return None
         return self._scaffolds[name]
 
     def _expect(self, value: Any, path: str) -> tuple[ExpectationSpec, ...]:
         specs = []
-        for place, element in self._elements(value, path, "write at least one expectation"):
+        for place, element in self.elements(value, path, "write at least one expectation"):
             if not isinstance(element, dict):
                 example = '{"result-contains": "text"}'
-                self._tell(place, f"must be an object such as {example}, not {_kind(element)}")
+                self.tell(place, f"must be an object such as {example}, not {kind_of(element)}")
             elif len(element) != 1:
                 keys = f"these are {len(element)}: {listed(element)}" if element else "this has none"
-                self._tell(place, f"each expectation is an object of its own with one key; {keys}")
+                self.tell(place, f"each expectation is an object of its own with one key; {keys}")
             if isinstance(element, dict):
                 specs += [ExpectationSpec(key, inner, child(place, key)) for key, inner in element.items()]
         return tuple(specs)
@@ -292,7 +293,7 @@ class FieldReader:
         if type(trials) is int and 1 <= trials <= MAX_TRIALS:
             return trials
         wanted = f"must be a whole number from 1 to {MAX_TRIALS:,}"
-        self._tell(child(path, "trials"), f"{wanted}, not {_shown(trials)}")
+        self.tell(child(path, "trials"), f"{wanted}, not {shown(trials)}")
         return 1
 
     def _pass_rate(self, value: Mapping[str, Any], path: str) -> float | None:
@@ -303,49 +304,8 @@ class FieldReader:
             return float(rate)
         if isinstance(rate, float) and not math.isfinite(rate):
             return None  # told already, as no JSON number
-        self._tell(child(path, "passRate"), f"must be a number from 0 to 1, not {_shown(rate)}")
+        self.tell(child(path, "passRate"), f"must be a number from 0 to 1, not {shown(rate)}")
         return None
-
-    def _string(self, holder: Mapping[str, Any], path: str, key: str) -> str | None:
-        """The string; None where there is none to go on with, which is a problem unless it is just absent."""
-        if key not in holder:
-            return None
-        value = holder[key]
-        if not isinstance(value, str):
-            advice = "; leave the field out instead" if value is None and key not in _REQUIRED else ""
-            self._tell(child(path, key), f"must be a string, not {_kind(value)}{advice}")
-            return None
-        if is_blank(value):
-            self._tell(child(path, key), "is blank" if value.strip() else "is empty")
-            return None
-        return value
-
-    def _elements(self, value: Any, path: str, advice: str) -> list[tuple[str, Any]]:
-        if not isinstance(value, list):
-            self._tell(path, f"must be a list, not {_kind(value)}")
-            return []
-        if not value:
-            self._tell(path, f"is empty; {advice}")
-        return [(child(path, index), element) for index, element in enumerate(value)]
-
-    def _unknown(
-        self, holder: Mapping[str, Any], path: str, known: Sequence[str], required: Sequence[str]
-    ) -> set[str]:
-        """Unknown and missing fields; one that was only mistyped is not told twice; returns those."""
-        meant: set[str] = set()
-        absent = [key for key in known if key not in holder]
-        for key in holder:
-            if key not in known:
-                hint = did_you_mean(key, absent) or did_you_mean(key, known)
-                meant.update(near(key, absent, limit=1))
-                self._tell(child(path, key), f"unknown field {safe(key, 80)}{hint}")
-        for key in required:
-            if key in absent and key not in meant:
-                self._tell(child(path, key), f"missing field {key}")
-        return meant
-
-    def _tell(self, path: str, message: str) -> None:
-        self.problems.append(Problem(message, path=path))
 
 
 def reference_fault(reference: str, kind: str) -> str | None:
@@ -356,13 +316,13 @@ def reference_fault(reference: str, kind: str) -> str | None:
     plugin, colon, name = reference.partition(":")
     example = f'must be plugin:{kind}, such as "acme:code-review"'
     if not (plugin and colon and name) or reference.startswith("/"):
-        return f"{example}, not {_shown(reference)}"
+        return f"{example}, not {shown(reference)}"
     if has_controls(reference) or plugin != plugin.strip() or name != name.strip():
-        return f"{example}, without control characters or blanks around its parts, not {_shown(reference)}"
+        return f"{example}, without control characters or blanks around its parts, not {shown(reference)}"
     return None
 
 
-def _prompt_text(file: Path, shown: str) -> str:
+def _prompt_text(file: Path, name: str) -> str:
     """The exact text, line ends as they are, but without a byte order mark.
 
     Raises:
@@ -372,14 +332,14 @@ def _prompt_text(file: Path, shown: str) -> str:
         with open(file, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > MAX_PROMPT_BYTES:
-                raise ValueError(f"{shown} {_too_big(size)}")
+                raise ValueError(f"{name} {_too_big(size)}")
             text = decode(stream.read())
     except OSError as error:
-        raise ValueError(f"{shown} cannot be read: {error.strerror}") from None
+        raise ValueError(f"{name} cannot be read: {error.strerror}") from None
     except ConfigurationError as error:
-        raise ValueError(f"{shown} {error.problems[0].message}") from None
+        raise ValueError(f"{name} {error.problems[0].message}") from None
     if is_blank(text):
-        raise ValueError(f"{shown} is {'blank' if text else 'empty'}; write what the user would say")
+        raise ValueError(f"{name} is {'blank' if text else 'empty'}; write what the user would say")
     return text
 
 
@@ -393,28 +353,3 @@ def _guessed_type(value: Mapping[str, Any]) -> TestType:
     if isinstance(written, str) and (matches := near(written, _TYPES, limit=1)):
         return TestType(matches[0])
     return TestType.SKILL_PROMPT
-
-
-def _kind(value: Any) -> str:
-    """What JSON calls it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "a string"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return "a number"
-
-
-def _shown(value: Any) -> str:
-    return (
-        safe(json.dumps(value, ensure_ascii=False), 80)
-        if isinstance(value, str | int | float)
-        else _kind(value)
-    )

@@ -24,7 +24,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "commands tokens prices"
     },
     {
-        "evals": "evals queries fields loading select",
+        "evals": "evals queries shapes fields loading select",
         "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
         "events": "events tool_calls agent_uses skill_uses stream_facts stream_reader transcript progress",
         "judging": "judging",
