@@ -9,129 +9,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from attrs import Attribute, define, evolve, field, fields_dict, frozen
-from attrs.validators import ge, gt, le, optional
+from attrs import define, evolve, field, fields_dict, frozen
 
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.evals import MAX_TRIALS
-from skillwalker.expectations.options import OptionsError, structurer
+from skillwalker.expectations.options import OptionsError
 from skillwalker.expectations.options import shown as as_json
 from skillwalker.folders import find_inside
 from skillwalker.jsonfile import child, decode, read_bytes
-from skillwalker.models import MODEL_IDS, is_model
+from skillwalker.models import MODEL_IDS
 from skillwalker.sandbox.base import Limits
-from skillwalker.text import did_you_mean, has_controls, is_blank, safe
+from skillwalker.settings import TABLES, ModelTable, NetworkTable, RunTable, SandboxTable, structurer_of
+from skillwalker.text import did_you_mean, safe
 
 FILE, PROJECT_FILE = "skillwalker.toml", "pyproject.toml"
 PROJECT_TABLE = "tool.skillwalker"
 
-MAX_SECONDS = 604_800
-"""A week; more is a mistyped number, and so are more jobs than this."""
-MAX_JOBS = 1000
-
 _MAX_DEPTH = 100
 
 _PARSE_PLACE = re.compile(r"(?P<what>.*) \(at (line (?P<line>\d+), column \d+|end of document)\)", re.DOTALL)
-
-
-def _text(_: Any, attribute: Attribute[Any], value: str | None) -> None:
-    if value is None:
-        return
-    if is_blank(value):
-        raise ValueError(f"'{attribute.name}' is {'blank' if value else 'empty'}")
-    if has_controls(value):
-        raise ValueError(f"'{attribute.name}' holds control characters: {safe(value, 80)}")
-
-
-def _model(_: Any, attribute: Attribute[Any], value: str | None) -> None:
-    if value is not None and not is_model(value):
-        hint = did_you_mean(value, MODEL_IDS)
-        raise ValueError(
-            f"'{attribute.name}' must be opus, sonnet, haiku or a full claude-... name, "
-            f"not {safe(value, 80)}{hint}"
-        )
-
-
-def _at_least(bound: float, most: float | None = None) -> Any:
-    return optional([ge(bound)] if most is None else [ge(bound), le(most)])
-
-
-def _limit(name: str) -> Any:
-    rule: Any = fields_dict(Limits)[name].validator
-    return optional(rule)
-
-
-@frozen
-class RunTable:
-    """`[run]`: the options of `run`, named as the long ones with underscores. None: not said.
-
-    The same rules hold on the command line and in the environment.
-    """
-
-    keyword: str | None = field(default=None, validator=_text)
-    failed: bool | None = None
-    isolated: bool | None = None
-    trials: int | None = field(default=None, validator=_at_least(1, MAX_TRIALS))
-    stop_early: bool | None = None
-    control: bool | None = None
-    jobs: int | None = field(default=None, validator=_at_least(1, MAX_JOBS))
-    model: str | None = field(default=None, validator=_model)
-    judge_model: str | None = field(default=None, validator=_model)
-    rehearse: bool | None = None
-    record: str | None = field(default=None, validator=_text)
-    replay: str | None = field(default=None, validator=_text)
-    timeout: float | None = field(default=None, validator=_at_least(1, MAX_SECONDS))
-    max_cost: float | None = field(default=None, validator=optional(gt(0)))
-    background: bool | None = None
-    format: Literal["console", "json"] | None = None
-    allow_unmeasured: int | None = field(default=None, validator=_at_least(0))
-    dry_run: bool | None = None
-    keep: bool | None = None
-    claude: str | None = field(default=None, validator=_text)
-    yes: bool | None = None
-    report: tuple[str, ...] | None = None
-    quiet: bool | None = None
-
-
-@frozen
-class SandboxTable:
-    """`[sandbox]`, without its table `network`."""
-
-    image: str | None = field(default=None, validator=_text)
-    dockerfile: str | None = field(default=None, validator=_text)
-    memory_mib: int | None = field(default=None, validator=_limit("memory_mib"))
-    cpus: float | None = field(default=None, validator=_limit("cpus"))
-    pids: int | None = field(default=None, validator=_limit("pids"))
-    env: tuple[str, ...] = ()
-
-
-@frozen
-class NetworkTable:
-    """`[sandbox.network]`"""
-
-    allow: tuple[str, ...] = ()
-
-
-@frozen
-class ModelTable:
-    """`[model]`"""
-
-    subscription: bool = False
-
-
-_TABLES: Mapping[str, tuple[str, ...]] = {
-    "run": tuple(fields_dict(RunTable)),
-    "sandbox": (*fields_dict(SandboxTable), "network"),
-    "model": tuple(fields_dict(ModelTable)),
-    "prices": (),
-}
-
-OPTIONS: tuple[str, ...] = (*fields_dict(RunTable), "image")
-"""Every option of `run` that can have a default; `--resume` names one run and has none."""
 
 
 @frozen
@@ -186,15 +84,6 @@ def load_configuration(root: Path) -> Configuration:
     if configuration.problems:
         raise ConfigurationError(configuration.problems)
     return configuration
-
-
-def option_faults(name: str, value: Any) -> tuple[str, ...]:
-    """What is wrong with a value for an option of `run`, by the rules of the file."""
-    try:
-        _structurer(SandboxTable if name == "image" else RunTable)({name: value}, "")
-    except OptionsError as error:
-        return tuple(problem.message for problem in error.problems)
-    return ()
 
 
 def _document(file: Path, tables: tuple[str, ...]) -> tuple[dict[str, Any], str] | None:
@@ -275,7 +164,7 @@ class _Reader:
     def read(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of `Configuration` that the file says something of."""
         for key in value:
-            if key not in _TABLES:
+            if key not in TABLES:
                 self._tell(child(self.prefix, key), f"unknown table or key {safe(key, 80)}{_where(key, '')}")
         options = self._table(value, ("run",), RunTable)
         sandbox = self._table(value, ("sandbox",), SandboxTable, more=("network",))
@@ -335,7 +224,7 @@ class _Reader:
             elif key not in more:
                 # Each key alone: of several that a validator refuses, the converter would tell the first.
                 try:
-                    found[key] = getattr(_structurer(cls)({key: one}, path), key)
+                    found[key] = getattr(structurer_of(cls)({key: one}, path), key)
                 except OptionsError as error:
                     self.problems += error.problems
                 else:
@@ -395,13 +284,13 @@ class _Reader:
 
 def _where(key: str, table: str) -> str:
     """Where a key belongs that stands in the wrong table, or what it may be a mistyping of."""
-    for other, known in _TABLES.items():
+    for other, known in TABLES.items():
         if key in known and other != table:
             return f"; it belongs into [{other}]"
     if table:
         return ""
-    every = dict.fromkeys([*_TABLES, *(name for known in _TABLES.values() for name in known)])
-    return did_you_mean(key, every) or f"; the tables are {', '.join(_TABLES)}"
+    every = dict.fromkeys([*TABLES, *(name for known in TABLES.values() for name in known)])
+    return did_you_mean(key, every) or f"; the tables are {', '.join(TABLES)}"
 
 
 def _shown(value: Any) -> str:
@@ -423,8 +312,3 @@ def _address(text: str) -> str:
     from skillwalker.sandbox.allowed import Address
 
     return str(Address.parse(text))
-
-
-@cache
-def _structurer(cls: Any) -> Any:
-    return structurer(cls)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, fields_dict, frozen
 
-from skillwalker.configuration import OPTIONS, Configuration, RunTable, option_faults
+from skillwalker.configuration import Configuration
 from skillwalker.errors import Problem
+from skillwalker.settings import OPTIONS, RunTable, option_faults
 from skillwalker.text import did_you_mean, safe
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from attrs import evolve, field, frozen
 
@@ -19,7 +18,6 @@ from skillwalker import claude_code
 from skillwalker.claude_judge import ClaudeCodeJudge
 from skillwalker.commands import CommandRunner
 from skillwalker.errors import SandboxError, SkillwalkerError
-from skillwalker.events import iter_lines
 from skillwalker.expectations.base import Health, Judge, Services
 from skillwalker.expectations.bound import until
 from skillwalker.gateway.server import Caller, Gateway, Link
@@ -28,13 +26,12 @@ from skillwalker.health import MustList, Stopped, assess
 from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
 from skillwalker.models import MODEL_IDS
-from skillwalker.names import Names
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.progress import Progress
+from skillwalker.recorder import Recorder, save_workspace
 from skillwalker.records import trial_file, verdict_object
-from skillwalker.redaction import RedactedFile, Redactor
+from skillwalker.redaction import Redactor
 from skillwalker.results import TrialResult, trial_outcome
-from skillwalker.sandbox.base import Exit, Limits, Sandbox, SandboxProcess, SandboxRequest
+from skillwalker.sandbox.base import Exit, Sandbox, SandboxRequest
 from skillwalker.sandbox.network import Network, TrialNetwork
 from skillwalker.supervisor import LINGER_SECONDS, Supervisor, Watched
 from skillwalker.tool_calls import call_notes
@@ -45,9 +42,6 @@ from skillwalker.workspace import Workspace
 LINGERED = f"it did not end within {LINGER_SECONDS:g} s of its result and was killed; the result counts"
 
 OUT_OF_PROCESSES = "it ran into its limit of {} processes and threads: something could not be started"
-
-STDERR_KEPT = 1 << 20
-"""Bytes of stderr kept per trial; more is a program that repeats itself."""
 
 
 @frozen
@@ -275,7 +269,7 @@ def _watched(
     watched = Watched(process, link.traffic, settings.timeout_seconds, settings.limits, started, started)
     if network:
         watched.last_network = lambda: network.last_activity
-    recorder = _Recorder(directory, watched, job.names, settings.limits, worker.redactor)
+    recorder = Recorder(directory, watched, job.names, settings.limits, worker.redactor)
     ended: Exit | None = None
     seconds: float | None = None
     workspace: Path | None = None
@@ -287,7 +281,7 @@ def _watched(
             ended = process.wait()
         seconds = time.monotonic() - started
         with (directory / "workspace.tar").open("wb") as file:
-            notes = _save(process, file, settings.limits.workspace_mib, worker.redactor)
+            notes = save_workspace(process, file, settings.limits.workspace_mib, worker.redactor)
         workspace = directory / "workspace.tar"
     except SandboxError as error:
         watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
@@ -306,79 +300,6 @@ def _watched(
         lingered=watched.lingered,
         notes=notes,
     )
-
-
-class _Recorder:
-    """Writes a process's output to its files as it comes and says what is going on."""
-
-    def __init__(
-        self, directory: Path, watched: Watched, names: Names, limits: Limits, redactor: Redactor
-    ) -> None:
-        self._directory = directory
-        self._watched = watched
-        self._names = names
-        self._limits = limits
-        self._redactor = redactor
-        self._bytes = self._line_bytes = 0
-        self.stderr_tail = ""
-
-    def record(self, process: SandboxProcess) -> Iterator[str]:
-        progress = Progress(self._names)
-        with (
-            (self._directory / "events.jsonl").open("wb") as events,
-            (self._directory / "stderr.txt").open("wb") as stderr,
-        ):
-            for line in iter_lines(self._stdout(process, events, stderr)):
-                text = progress.feed(line)
-                self._watched.open_tools = progress.open_tools
-                self._watched.ended_at = self._watched.last_event if progress.ended else None
-                if text is not None:
-                    yield text
-
-    def _stdout(self, process: SandboxProcess, events: BinaryIO, stderr: BinaryIO) -> Iterator[bytes]:
-        """Standard output as it is kept: without secrets, so nothing that is made of it holds one either."""
-        out, err = self._redactor.stream(), self._redactor.stream()
-        kept = 0
-        for chunk in process.output():
-            self._watched.last_event = time.monotonic()
-            if chunk.stream == "stdout":
-                if not self._too_much(chunk.data):
-                    yield _written(events, out.feed(chunk.data))
-            elif kept < STDERR_KEPT:
-                kept += len(chunk.data)
-                self._said(_written(stderr, err.feed(chunk.data)))
-        yield _written(events, out.finish())
-        self._said(_written(stderr, err.finish()))
-
-    def _too_much(self, data: bytes) -> bool:
-        """Whether the output is over a limit; the trial is stopped then, and no more of it is kept."""
-        self._bytes += len(data)
-        newline = data.rfind(b"\n")
-        self._line_bytes = self._line_bytes + len(data) if newline < 0 else len(data) - newline - 1
-        for size, limit, what in (
-            (self._bytes, self._limits.output_mib, "of output"),
-            (self._line_bytes, self._limits.line_mib, "in one line of output"),
-        ):
-            if size > limit << 20:
-                stopped = Stopped(Reason.DISK_LIMIT, f"more than {limit} MiB {what}")
-                self._watched.stop(stopped, time.monotonic(), grace=0)
-                return True
-        return False
-
-    def _said(self, data: bytes) -> None:
-        self.stderr_tail = (self.stderr_tail + data.decode("utf-8", "replace"))[-2_000:]
-
-
-def _written(file: BinaryIO, data: bytes) -> bytes:
-    """Writes through: what has happened is on disk, whatever comes next."""
-    file.write(data)
-    file.flush()
-    return data
-
-
-def _save(process: SandboxProcess, file: BinaryIO, limit_mib: int, redactor: Redactor) -> tuple[str, ...]:
-    with RedactedFile(file, redactor.stream()) as redacted:
-        return process.save_workspace(cast("BinaryIO", redacted), limit_mib)
 
 
 def _must_list(job: TrialJob) -> MustList | None:

@@ -37,7 +37,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "schema": "schema",
         "testing": "testing",
         "authoring": "wishes mentions targets drafting first_eval importing",
-        "configuration": "configuration",
+        "configuration": "settings configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },
     {
@@ -45,8 +45,8 @@ LAYERS: tuple[dict[str, str], ...] = (
         "jobs plan controls settling judged_by rejudged verdicts"
     },
     {
-        "running": "answering request sources resume opening supervisor worker runner session rejudge "
-        "kinship",
+        "running": "answering request sources resume opening supervisor recorder worker runner session "
+        "rejudge kinship",
         "reports": "reports comparison",
         "lint": "lint",
     },

@@ -12,7 +12,7 @@ import pytest
 from local_support import a_root
 from roots import an_eval, plugin, write
 
-from skillwalker.configuration import OPTIONS
+from skillwalker.settings import OPTIONS
 from skillwalker.store import Store
 
 PRICE = "input=5, output=25, cache_read=0.5, cache_write_5m=6.25, cache_write_1h=10"

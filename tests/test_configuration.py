@@ -13,16 +13,11 @@ import pytest
 from attrs import asdict
 from roots import write
 
-from skillwalker.configuration import (
-    OPTIONS,
-    Configuration,
-    load_configuration,
-    option_faults,
-    read_configuration,
-)
+from skillwalker.configuration import Configuration, load_configuration, read_configuration
 from skillwalker.errors import ConfigurationError
 from skillwalker.request import RunRequest
 from skillwalker.sandbox.base import Limits
+from skillwalker.settings import OPTIONS, option_faults
 from skillwalker.sources import FIELDS, NO_FIELDS
 
 DATA = Path(__file__).parent / "data" / "configuration"

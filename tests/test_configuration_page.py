@@ -8,21 +8,14 @@ from pathlib import Path
 from attrs import fields_dict
 from roots import write
 
-from skillwalker.configuration import (
-    MAX_JOBS,
-    MAX_SECONDS,
-    OPTIONS,
-    ModelTable,
-    RunTable,
-    SandboxTable,
-    load_configuration,
-)
+from skillwalker.configuration import load_configuration
 from skillwalker.evals import MAX_TRIALS
 from skillwalker.prices import Rates
 from skillwalker.redaction import SHORTEST
 from skillwalker.request import RunRequest
 from skillwalker.sandbox.base import Limits
 from skillwalker.sandbox.passing import refusal
+from skillwalker.settings import MAX_JOBS, MAX_SECONDS, OPTIONS, ModelTable, RunTable, SandboxTable
 from skillwalker.sources import variable
 
 TOP = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from roots import an_eval, plugin
 
-from skillwalker.configuration import OPTIONS
+from skillwalker.settings import OPTIONS
 from skillwalker.sources import variable
 
 GOOD = (Path(__file__).parent / "data" / "configuration" / "valid" / "everything.toml").read_bytes()

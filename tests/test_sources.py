@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skillwalker.configuration import OPTIONS, Configuration, RunTable
+from skillwalker.configuration import Configuration
 from skillwalker.request import RunRequest
 from skillwalker.sandbox.base import Limits
+from skillwalker.settings import OPTIONS, RunTable
 from skillwalker.sources import Origin, Settled, settle, variable
 
 TOP = Path(__file__).parents[1]
