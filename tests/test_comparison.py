@@ -108,6 +108,11 @@ def test_verdicts_calls_texts_files_and_figures(compared) -> None:
     assert [line.mark + line.text for line in found.text_diff] == [" same", "-old", "+new"]
 
 
+def test_what_judges_cost_is_compared_apart(compared) -> None:
+    before, after = trials("a", 1, 1, judge_cost_usd=0.01), trials("a", 1, 1, judge_cost_usd=0.02)
+    assert list(only(compared([before], [after])).lines()) == ["judges' cost: 0.0100 USD → 0.0200 USD"]
+
+
 def test_what_is_not_known_is_no_difference(compared) -> None:
     before, after = trials("a", 1, 1, cost_usd=None, turns=None), trials("a", 1, 1)
     found = only(

@@ -9,14 +9,16 @@ import cmarkgfm
 from attrs import evolve
 from stored_runs import FAILED, PASSED, UNMEASURED, a_test, a_trial, keep, verdict
 
+from skillwalker.gateway.spending import Spend
 from skillwalker.records import load_run
 from skillwalker.reports.console import run_report
-from skillwalker.reports.figures import passed_of, test_figures
+from skillwalker.reports.figures import judges_cost, passed_of, test_figures
 from skillwalker.reports.html import html
 from skillwalker.reports.junit import junit
 from skillwalker.reports.markdown import markdown
 from skillwalker.reports.source import Source
-from skillwalker.results import Outcome, Target, TestResult
+from skillwalker.results import Outcome, Target, TestResult, TrialResult
+from skillwalker.tokens import Tokens
 
 HOSTILE = "acme:<script>alert(1)</script>\x1b[2J"
 
@@ -90,6 +92,7 @@ def test_rates_and_spreads_of_a_test() -> None:
         "turns": "2.0 ± 1.0",
         "time": "1.5 ± 0.0 s",
         "cost per trial": "0.2500 ± 0.0000 USD",
+        "judges' cost per trial": None,
     }
 
 
@@ -124,3 +127,42 @@ def test_ids_of_others_stay_text(tmp_path: Path) -> None:
     assert scripts.number == 1  # the page's own
     assert "<script" not in str(cmarkgfm.github_flavored_markdown_to_html(found["markdown"]))
     assert "\x1b" not in "".join(found.values())
+
+
+def judged_trial(name: str, index: int, cost: float | None, *, asked: bool = True) -> TrialResult:
+    spent = (Spend("judge", "opus", "claude-opus-5-5", 1, 0, Tokens(900, 40), cost),) if asked else ()
+    return a_trial(name, index, verdict(PASSED), cost_usd=0.5, judge_cost_usd=cost, spent=spent)
+
+
+def test_judges_cost_stands_apart_in_every_report_that_tells_costs(tmp_path: Path) -> None:
+    trials = (judged_trial("judged", 1, 0.01), judged_trial("judged", 2, 0.03))
+    found = reports(tmp_path, evolve(a_test("judged", *trials), need=3))  # a test that failed is told in full
+
+    assert "1.0000 USD and 0.0400 USD for judges" in found["console"]
+    assert "<b>1.0000 USD</b> cost" in found["html"]
+    assert "<b>0.0400 USD</b> judges' cost" in found["html"]
+    for name, start, end in (("html", "</dt><dd>", "</dd>"), ("markdown", " `", "`")):
+        text = found[name].replace("&#39;", "'")
+        for of_run_or_trial in ("0.0400 USD", "0.0100 USD", "0.0300 USD"):
+            told = (f"judges' cost{mark}{start}{of_run_or_trial}{end}" for mark in ("", ":"))
+            assert any(one in text for one in told), (name, of_run_or_trial)
+        assert "0.0200 ± 0.0141 USD" in text
+    assert 'name="judges\' cost" value="0.0400 USD"' in found["junit"]
+
+
+def test_what_judges_cost_is_absent_where_one_is_unknown_and_where_none_was_asked(tmp_path: Path) -> None:
+    unknown = a_test("unknown", judged_trial("unknown", 1, 0.01), judged_trial("unknown", 2, None))
+    unasked = a_test("unasked", *(judged_trial("unasked", n, 0, asked=False) for n in (1, 2)))
+    assert judges_cost(unknown.trials) is None
+    for text in reports(tmp_path / "unasked", unasked).values():
+        assert "judges" not in text
+    told = reports(tmp_path / "unknown", unknown)
+    assert "for judges" not in told["console"]
+    assert "judges' cost" not in told["junit"]
+    free = a_test("free", judged_trial("free", 1, 0.0))
+    assert "0.0000 USD for judges" in reports(tmp_path / "free", free)["console"]
+
+
+def test_judges_cost_is_told_where_the_trials_cost_is_not_known(tmp_path: Path) -> None:
+    trial = evolve(judged_trial("odd", 1, 0.02), cost_usd=None)
+    assert reports(tmp_path, a_test("odd", trial))["console"].endswith("in 5.1 s, 0.0200 USD for judges")

@@ -251,6 +251,7 @@ def _changes(old: SeenTest, new: SeenTest) -> Iterator[Change]:
     figures = (
         ("turns", old.turns, new.turns, "{:.4g}"),
         ("cost", old.cost_usd, new.cost_usd, "{:.4f} USD"),
+        ("judges' cost", old.judge_cost_usd, new.judge_cost_usd, "{:.4f} USD"),
     )
     for label, left, right, shown in figures:
         if left is not None and right is not None and shown.format(left) != shown.format(right):
@@ -347,6 +348,7 @@ def _side(one: SeenTest | None) -> dict[str, Any] | None:
         "measured": one.test.measured,
         "passed": one.test.passed,
         "mean_cost_usd": one.cost_usd,
+        "mean_judge_cost_usd": one.judge_cost_usd,
         "mean_turns": one.turns,
         "mean_duration_ms": one.duration_ms,
     }

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from skillwalker.errors import SkillwalkerError
 from skillwalker.events import as_str, iter_events
 from skillwalker.outcomes import Outcome
+from skillwalker.reports.figures import judges_cost
 from skillwalker.reports.source import Source
 from skillwalker.reports.story import call_kind
 from skillwalker.results import TestResult, TrialResult
@@ -57,13 +58,14 @@ class SeenTest:
 
     Attributes:
         verdicts: By position and type of the expectation: how many trials had which outcome.
-        cost_usd, turns, duration_ms: Means over the trials; None where one of them is not known.
+        cost_usd, judge_cost_usd, turns, duration_ms: Means over the trials; None where one is not known.
     """
 
     test: TestResult
     trials: tuple[SeenTrial, ...] = ()
     verdicts: Mapping[tuple[int, str], Mapping[Outcome, int]] = field(factory=dict)
     cost_usd: float | None = None
+    judge_cost_usd: float | None = None
     turns: float | None = None
     duration_ms: float | None = None
 
@@ -84,6 +86,7 @@ def see(source: Source, test: TestResult) -> SeenTest:
         tuple(_trial(source, test, trial) for trial in test.trials),
         verdicts,
         mean(trial.cost_usd for trial in test.trials),
+        mean(judges_cost([trial]) for trial in test.trials),
         mean(trial.turns for trial in test.trials),
         mean(trial.duration_ms for trial in test.trials),
     )

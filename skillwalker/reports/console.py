@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.reports.figures import activation_tables, controls, passed_of, saved
+from skillwalker.reports.figures import activation_tables, controls, judges_cost, passed_of, saved
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
 
@@ -119,13 +119,19 @@ def counts(run: RunResult, paint: Paint = plain) -> str:
 
 def _summary(run: RunResult, paint: Paint) -> str:
     took = "" if run.duration_ms is None else f" in {run.duration_ms / 1000:.1f} s"
-    cost = "" if run.cost_usd is None else f", {run.cost_usd:.4f} USD"
-    if run.cost_usd is not None and run.judge_cost_usd:
-        cost += f" and {run.judge_cost_usd:.4f} USD for judges"
+    known = [
+        *([] if run.cost_usd is None else [f"{run.cost_usd:.4f} USD"]),
+        *([f"{judges:.4f} USD for judges"] if (judges := _judges(run)) is not None else []),
+    ]
+    cost = f", {' and '.join(known)}" if known else ""
     missing = sum(never_ran(run, test) for test in run.tests)
     not_run = f" ({missing} not run)" if missing else ""
     spared = f"; {told}" if (told := saved(run)) else ""
     return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}{spared}"
+
+
+def _judges(run: RunResult) -> float | None:
+    return judges_cost(trial for test in run.all_tests for trial in test.trials)
 
 
 def _controls(run: RunResult, paint: Paint, moments: Moments | None) -> Iterator[str]:

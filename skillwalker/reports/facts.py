@@ -12,10 +12,10 @@ from attrs import frozen
 
 from skillwalker.events import as_dict, as_str
 from skillwalker.outcomes import Outcome
+from skillwalker.reports.figures import judges_cost, test_figures
 from skillwalker.reports.figures import passed_of as passed_of
-from skillwalker.reports.figures import test_figures
 from skillwalker.reports.source import Source, started
-from skillwalker.results import TestResult, TrialResult
+from skillwalker.results import RunResult, TestResult, TrialResult
 from skillwalker.text import count
 
 
@@ -37,6 +37,7 @@ def run_facts(source: Source) -> list[Fact]:
             "started": started(run),
             "took": seconds(run.duration_ms),
             "cost": dollars(run.cost_usd),
+            "judges' cost": run_judges_cost(run),
             "answers from": ANSWERS.get(run.model_source, run.model_source),
             "sandbox": run.sandbox,
             "Claude Code": run.claude_code_version,
@@ -73,6 +74,7 @@ def trial_facts(trial: TrialResult) -> list[Fact]:
             "took": seconds(trial.duration_ms),
             "turns": None if trial.turns is None else f"{trial.turns:,}",
             "cost": dollars(trial.cost_usd),
+            "judges' cost": dollars(judges_cost([trial])),
             "tokens in": _number(usage.input_tokens) if usage else None,
             "out": _number(usage.output_tokens) if usage else None,
             "cache read": _number(usage.cache_read_input_tokens) if usage else None,
@@ -83,6 +85,11 @@ def trial_facts(trial: TrialResult) -> list[Fact]:
             ),
         }
     )
+
+
+def run_judges_cost(run: RunResult) -> str | None:
+    """Of all trials and controls; it stands apart from the run's cost."""
+    return dollars(judges_cost(trial for test in run.all_tests for trial in test.trials))
 
 
 def totals(source: Source) -> dict[Outcome, int]:

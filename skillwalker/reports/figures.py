@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from skillwalker.activation import Activation, activations
 from skillwalker.outcomes import Outcome
-from skillwalker.results import RunResult, TestResult
-from skillwalker.statistics import Rate, Spread, statistics_of
+from skillwalker.results import RunResult, TestResult, TrialResult
+from skillwalker.spend_records import JUDGE
+from skillwalker.statistics import Rate, Spread, spread, statistics_of
 from skillwalker.text import count, safe
 
 _COLUMNS = 34  # of a table's labels
@@ -34,10 +35,23 @@ def test_figures(test: TestResult) -> Mapping[str, str | None]:
         "turns": _spread(found.turns, 1, "{:,.1f}", ""),
         "time": _spread(found.duration_ms, 1000, "{:,.1f}", " s"),
         "cost per trial": _spread(found.cost_usd, 1, "{:.4f}", " USD"),
+        "judges' cost per trial": _spread(
+            spread(judges_cost([trial]) for trial in test.trials if trial.healthy), 1, "{:.4f}", " USD"
+        ),
     }
 
 
 test_figures.__test__ = False  # type: ignore[attr-defined]
+
+
+def judges_cost(trials: Iterable[TrialResult]) -> float | None:
+    """What their judges cost, in no cost of a trial; None where one is not known, or none was asked."""
+    trials = tuple(trials)
+    known = [trial.judge_cost_usd for trial in trials if trial.judge_cost_usd is not None]
+    if len(known) < len(trials):
+        return None
+    asked = any(one.conversation == JUDGE for trial in trials for one in trial.spent)
+    return sum(known) if any(known) or asked else None
 
 
 def activation_tables(run: RunResult) -> Iterator[tuple[str, ...]]:
