@@ -25,10 +25,10 @@ def test_events_however_they_are_cut(ends, size):
 
 def test_an_event_comes_with_its_last_byte():
     parser = Parser(1000)
-    assert parser.feed(TWO[:-1]) == [("a", b"1")]
-    assert parser.feed(TWO[-1:]) == [("b", b"2")]
-    assert parser.feed(b"data: 3\r\n\r") == []
-    assert parser.feed(b"\n") == [("", b"3")]
+    assert list(parser.feed(TWO[:-1])) == [("a", b"1")]
+    assert list(parser.feed(TWO[-1:])) == [("b", b"2")]
+    assert list(parser.feed(b"data: 3\r\n\r")) == []
+    assert list(parser.feed(b"\n")) == [("", b"3")]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ import ssl
 import threading
 from pathlib import Path
 
+import aiohttp
 import pytest
 import trustme
 from upstream_support import (
     SECRET,
     Proxy,
     Server,
+    TlsFront,
     answer_events,
     closed_port,
     exchange,
@@ -217,7 +219,9 @@ def test_files_of_certificates_that_cannot_be_used_are_told(name, tmp_path, monk
         Upstream(key("https://h"))
 
 
-@pytest.mark.parametrize("proxy", ["nonsense://ada:pass-word@h", "http://ada:pass-word@h:port"])
+@pytest.mark.parametrize(
+    "proxy", ["nonsense://ada:pass-word@h", "http://ada:pass-word@h:port", "http://ada:pass-word@"]
+)
 def test_a_proxy_that_cannot_be_used_is_told_without_its_password(proxy, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(ConfigurationError, match="HTTPS_PROXY") as caught:
@@ -237,6 +241,19 @@ def test_through_a_proxy_with_tls_to_a_name_that_only_the_proxy_knows(tls, ca_fi
         assert "Proxy-Authorization: Basic" in connected
         assert SECRET not in connected
         assert not any(name.startswith("proxy") for asked in server.asked for name in asked.headers)
+
+
+def test_through_a_proxy_that_is_itself_reached_over_tls(tls, ca_file, monkeypatch):
+    with (
+        Server(ANSWER, tls=tls) as server,
+        Proxy(server.port) as proxy,
+        TlsFront(proxy.port, tls) as front,
+    ):
+        monkeypatch.setenv("ALL_PROXY", front.url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(ca_file))
+        first, second = forward(key("https://upstream.test"), exchange(), exchange())
+        assert first.events == second.events == EVENTS
+        assert len(proxy.asked) == 1
 
 
 def test_no_proxy_goes_around_the_proxy(tls, ca_file, monkeypatch):
@@ -269,10 +286,10 @@ def test_a_server_that_is_not_there():
 
 
 def test_a_host_that_has_no_address(monkeypatch):
-    def unknown(*_, **__):
+    async def unknown(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", unknown)
     (replied,) = forward(key("https://no.such.host.test"), exchange())
     assert replied.refused.message == "no answer of no.such.host.test: there is no such host name"
 

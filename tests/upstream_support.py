@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import uvloop
 from attrs import frozen
 
 from skillwalker.credentials import Credential
@@ -193,8 +194,12 @@ class Proxy:
         self.asked: list[str] = []
 
     @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Proxy:
         threading.Thread(target=self._listen, daemon=True).start()
@@ -238,6 +243,56 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
+class TlsFront:
+    """Takes TLS and passes what is in it to `port` on this machine."""
+
+    def __init__(self, port: int, tls: ssl.SSLContext) -> None:
+        self._port, self._tls = port, tls
+        self._loop = asyncio.new_event_loop()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def __enter__(self) -> TlsFront:
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        served = asyncio.start_server(self._pass_on, sock=self._listener, ssl=self._tls)
+        self._server = asyncio.run_coroutine_threadsafe(served, self._loop).result(30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(30)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(30)
+        self._loop.close()
+
+    async def _end(self) -> None:
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        ways = ((reader, inner_writer), (inner_reader, writer))
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*(_copied(*way) for way in ways))
+        for one in (writer, inner_writer):
+            one.transport.abort()
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+
 def key(url: str, kind: Any = "api-key", source: str = "ANTHROPIC_API_KEY") -> Credential:
     return Credential(kind, source, url, SECRET)
 
@@ -278,7 +333,7 @@ def forward(
         finally:
             await responder.aclose()
 
-    return asyncio.run(ask_all())
+    return uvloop.run(ask_all())  # the gateway's kind
 
 
 async def reply(responder: ForwardResponder, each: Exchange) -> Replied:

@@ -115,12 +115,11 @@ class ForwardResponder:
     def _parsed(self, parser: Parser, piece: bytes) -> Iterator[Event]:
         """The events that end with this piece."""
         try:
-            found = parser.feed(piece)
+            for name, data in parser.feed(piece):
+                if event := self._event(name, data):
+                    yield from events_of(event) if event["type"] == "message" else (event,)
         except ValueError as error:
             raise self._upstream.broken(f"{self._upstream.host} sent {error}") from error
-        for name, data in found:
-            if event := self._event(name, data):
-                yield from events_of(event) if event["type"] == "message" else (event,)
 
     def _event(self, name: str, data: bytes) -> dict[str, Any] | None:
         """One event as JSON; None where it is none of the API's.

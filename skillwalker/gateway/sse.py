@@ -6,6 +6,8 @@ much as everything else in the gateway.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import define, field
 
 
@@ -22,11 +24,13 @@ class Parser:
     _begun: bool = field(default=False, init=False)
     _carriage_return: bool = field(default=False, init=False)  # one at the end, whose line feed may follow
 
-    def feed(self, piece: bytes) -> list[tuple[str, bytes]]:
+    def feed(self, piece: bytes) -> Iterator[tuple[str, bytes]]:
         """Name and data of each event that is whole now; the name is empty where it has none.
 
+        To be used up before the next piece.
+
         Raises:
-            ValueError: an event is larger than the limit.
+            ValueError: an event is larger than the limit; those before it came.
         """
         if self._carriage_return:
             piece, self._carriage_return = b"\r" + piece, False
@@ -39,17 +43,15 @@ class Parser:
         if not self._begun and len(self._rest) >= 3:
             self._begun = True
             begin = 3 if self._rest.startswith(b"\xef\xbb\xbf") else 0
-        found = []
         while (end := self._rest.find(b"\n\n", max(begin, look))) >= 0:
             if end - begin > self.limit:
                 break
             if event := _event(bytes(self._rest[begin:end])):
-                found.append(event)
+                yield event
             begin = end + 2
         del self._rest[:begin]
         if len(self._rest) > self.limit:
             raise ValueError(f"an event of more than {self.limit} bytes")
-        return found
 
 
 def _event(block: bytes) -> tuple[str, bytes] | None:
