@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from stored_runs import EARLIER, FAILED, PASSED, UNMEASURED, Left, a_test, a_trial, stored, verdict
+from attrs import evolve
+from stored_runs import EARLIER, FAILED, PASSED, RUN_ID, UNMEASURED, Left, a_test, a_trial, stored, verdict
 from transcripts import answers, calls, result
 
 from skillwalker.comparison.compare import Comparison, Difference, compare, comparison_object
 from skillwalker.comparison.console import comparison_report
 from skillwalker.outcomes import Outcome
-from skillwalker.results import TestResult
+from skillwalker.reports.html import html
+from skillwalker.reports.source import Source
+from skillwalker.results import Target, TestResult
+from skillwalker.store import RunDirectory
 
 
 def trials(name: str, passed: int, of: int, **more: object) -> TestResult:
@@ -210,3 +215,73 @@ def test_hostile_texts_cannot_steer(compared) -> None:
     found = compared([before], [before], after={"left": {before.trials[0].id: Left(events, {"\x1b": b""})}})
 
     assert not any(c in comparison_report(found) for c in "\x1b\u202e")
+
+
+def about(name: str, outcome: Outcome, *, should: bool = True, arm: str = "main", of: int = 1) -> TestResult:
+    """A test, or a control, of whether `acme:tidy` is called."""
+    test = a_test(name, *(a_trial(name, n + 1, verdict(outcome), arm=arm) for n in range(of)))
+    return evolve(test, type="skill-call", target=Target("skill", "acme:tidy", should, 0), arm=arm)
+
+
+def named(outcome: Outcome) -> TestResult:
+    return about("control: acme:tidy named, opus", outcome, arm="control")
+
+
+def test_a_rate_beside_a_blind_one_is_not_comparable(compared, tmp_path: Path) -> None:
+    found = compared(
+        [named(FAILED), about("yes", FAILED, of=6)],
+        [named(PASSED), about("yes", PASSED, of=6)],
+    )
+    one = only(found)
+
+    assert (one.noise, one.no_noise) == (None, "not comparable: the measurement is blind in the earlier run")
+    assert one.rate == "none measured → 6 of 6, not comparable: the measurement is blind in the earlier run"
+    assert list(one.lines()) == [
+        "earlier run: the measurement is blind: acme:tidy was not called by a prompt that names it; "
+        "what its trials saw counts for nothing"
+    ]
+    for text in (comparison_report(found), "".join(html(Source.of(tmp_path_run(tmp_path)), found))):
+        shown = re.sub("<[^>]*>", "", text)
+        assert "failed → passed csv::control: acme:tidy named, opus" in " ".join(shown.split())
+        assert "not comparable: the measurement is blind in the earlier run" in shown
+        assert "1 control with another outcome" in shown
+    told = comparison_object(found)
+    assert told["controls"] == [
+        {"eval": "csv", "name": "control: acme:tidy named, opus", "before": "failed", "after": "passed"}
+    ]
+    assert told["tests"][0]["before"]["blind"].startswith("the measurement is blind")
+    assert told["tests"][0]["after"]["blind"] is None
+
+
+def tmp_path_run(root: Path) -> RunDirectory:
+    return RunDirectory(root / "after" / ".skillwalker" / "runs" / RUN_ID)
+
+
+def test_blind_and_unmeasured_are_a_difference_though_both_are_unmeasured(compared) -> None:
+    found = compared([named(FAILED), about("yes", FAILED)], [named(PASSED), about("yes", UNMEASURED)])
+    assert only(found).same_outcome
+    assert only(found).differs
+
+
+def test_blind_in_both_runs_is_no_difference_and_no_rate(compared) -> None:
+    found = compared([named(FAILED), about("yes", FAILED)], [named(FAILED), about("yes", PASSED)])
+    assert not only(found).differs
+    assert only(found).rate.endswith("not comparable: the measurement is blind in both runs")
+    assert found.controls == ()
+
+
+@pytest.mark.parametrize(("outcome", "told"), [(PASSED, 0), (FAILED, 1), (UNMEASURED, 1)])
+def test_a_run_without_controls_is_said_to_have_none(compared, outcome: Outcome, told: int) -> None:
+    found = compared([about("yes", PASSED)], [named(outcome), about("yes", PASSED)])
+    assert found.controls_note == f"only the later run has controls; 1 control: 1 {outcome}"
+    assert [(one.before, one.after) for one in found.controls] == [("absent", str(outcome))] * told
+    assert found.controls_note in comparison_report(found)
+
+
+def test_a_control_of_a_test_that_one_run_lacks(compared) -> None:
+    other = evolve(named(FAILED), name="control: acme:other named, opus")
+    found = compared([named(PASSED), about("yes", PASSED)], [other, about("yes", PASSED)])
+    assert [(one.name, one.before, one.after) for one in found.controls] == [
+        ("control: acme:other named, opus", "absent", "failed")
+    ]
+    assert found.controls_note is None

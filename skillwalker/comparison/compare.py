@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
+from skillwalker.comparison.controls import (
+    ABSENT,
+    ControlChange,
+    blindness,
+    control_changes,
+    not_comparable,
+    only_one_has_controls,
+)
 from skillwalker.comparison.noise import SAME, Noise, noise
 from skillwalker.comparison.observed import SeenTest, SeenTrial, mean, see
 from skillwalker.events import as_dict
@@ -17,7 +25,7 @@ from skillwalker.reports.excerpt import Budget
 from skillwalker.reports.source import Source
 from skillwalker.results import RunResult, TestResult
 from skillwalker.statistics import is_fixed
-from skillwalker.text import safe
+from skillwalker.text import count, safe
 
 _DIFF = 16  # lines of a final text's diff
 _WITH_A_MODEL = ("api", "record")
@@ -70,7 +78,7 @@ class Difference:
 
     @property
     def outcomes(self) -> tuple[str, str]:
-        before, after = (str(one.test.outcome) if one else "absent" for one in (self.before, self.after))
+        before, after = (str(one.test.outcome) if one else ABSENT for one in (self.before, self.after))
         return before, after
 
     @property
@@ -79,7 +87,18 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        return not self.same_outcome or bool(self.inputs or self.changes or self.texts_differ)
+        return (
+            not self.same_outcome
+            or self._sight_differs
+            or bool(self.inputs or self.changes or self.texts_differ)
+        )
+
+    @property
+    def _sight_differs(self) -> bool:
+        """Whether one run could measure it, and the other is known to have been blind."""
+        if self.before is None or self.after is None:
+            return False
+        return self.before.test.blind != self.after.test.blind
 
     @property
     def rate(self) -> str:
@@ -90,6 +109,8 @@ class Difference:
         if self.noise:
             p_value = "" if self.noise.word == SAME else f" (p = {self.noise.p_value:.2g})"
             told = f", {self.noise.word}{p_value}"
+        elif why := not_comparable(self.before.test, self.after.test):
+            told = f", {why}"
         return f"{self.before.rate} → {self.after.rate}{told}"
 
     def lines(self) -> Iterator[str]:
@@ -97,6 +118,7 @@ class Difference:
         if self.before is None or self.after is None:
             yield f"only the {'later' if self.before is None else 'earlier'} run has this test"
             return
+        yield from map(safe, blindness(self.before.test, self.after.test))
         if self.inputs:
             yield f"changed inputs: {', '.join(self.inputs)}"
         for change in self.changes:
@@ -113,6 +135,8 @@ class Comparison:
     Attributes:
         warnings: What a reader must know before anything else; every report begins and ends with them.
         changed: Versions and options that are not the same.
+        controls: Those that did not end alike.
+        controls_note: What to know where only one of the runs has controls.
     """
 
     before: RunResult
@@ -120,15 +144,18 @@ class Comparison:
     warnings: tuple[str, ...]
     changed: tuple[Change, ...]
     tests: tuple[Difference, ...]
+    controls: tuple[ControlChange, ...] = ()
+    controls_note: str | None = None
 
     @property
     def summary(self) -> str:
         """Both runs' counts, and how many tests differ."""
         other = sum(not one.same_outcome for one in self.tests)
         differ = sum(one.differs for one in self.tests)
+        controls = f"; {count(len(self.controls), 'control')} with another outcome" if self.controls else ""
         return (
-            f"{counts(self.before)} → {counts(self.after)}; of {len(self.tests)} tests "
-            f"{other} with another outcome, {differ - other} more with other differences"
+            f"{counts(self.before)} → {counts(self.after)}; of {count(len(self.tests), 'test')} "
+            f"{other} with another outcome, {differ - other} more with other differences{controls}"
         )
 
 
@@ -142,7 +169,15 @@ def compare(before: Source, after: Source) -> Comparison:
         old, new = theirs.get(name), ours.get(name)
         found.append(_difference(name, _seen(before, old), _seen(after, new), before, after, measurable))
     found.sort(key=lambda one: (one.same_outcome, not one.differs))
-    return Comparison(before.run, after.run, _warnings(before, after), _versions(before, after), tuple(found))
+    return Comparison(
+        before.run,
+        after.run,
+        _warnings(before, after),
+        _versions(before, after),
+        tuple(found),
+        control_changes(before.run, after.run),
+        only_one_has_controls(before.run, after.run),
+    )
 
 
 def comparison_object(it: Comparison) -> dict[str, Any]:
@@ -153,6 +188,8 @@ def comparison_object(it: Comparison) -> dict[str, Any]:
         "after": _run(it.after),
         "warnings": list(it.warnings),
         "changed": [_change(one) for one in it.changed],
+        "controls": [asdict(one) for one in it.controls],
+        "controls_note": it.controls_note,
         "tests": [
             {
                 "eval": one.eval,
@@ -189,7 +226,9 @@ def _difference(
     if old is None or new is None:
         return Difference(*name, old, new)
     found = no_noise = None
-    if not measurable:
+    if why := not_comparable(old.test, new.test):
+        no_noise = why
+    elif not measurable:
         no_noise = NO_MODEL
     elif not (is_fixed(old.test) and is_fixed(new.test)):
         no_noise = STOPPED_EARLY
@@ -242,7 +281,8 @@ def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 def _changes(old: SeenTest, new: SeenTest) -> Iterator[Change]:
     if old.test.model != new.test.model:
         yield Change("model", safe(old.test.model), safe(new.test.model))
-    for key in dict.fromkeys([*old.verdicts, *new.verdicts]):
+    seen = [] if old.test.blind or new.test.blind else [*old.verdicts, *new.verdicts]
+    for key in dict.fromkeys(seen):  # those of a blind measurement say nothing
         one, other = _verdicts(old.verdicts.get(key)), _verdicts(new.verdicts.get(key))
         if one != other:
             yield Change(f"{safe(key[1])} (expectation {key[0] + 1})", one, other)
@@ -347,6 +387,7 @@ def _side(one: SeenTest | None) -> dict[str, Any] | None:
         "planned": one.test.planned,
         "measured": one.test.measured,
         "passed": one.test.passed,
+        "blind": one.test.blind,
         "mean_cost_usd": one.cost_usd,
         "mean_judge_cost_usd": one.judge_cost_usd,
         "mean_turns": one.turns,

@@ -24,6 +24,7 @@ def _lines(it: Comparison, paint: Paint) -> Iterator[str]:
     yield f"{safe(it.before.run_id)} → {safe(it.after.run_id)}"
     for change in it.changed:
         yield f"  {change.label}: {change.before} → {change.after}"
+    yield from _controls(it, paint)
     yield ""
     same = [one for one in it.tests if not one.differs]
     for one in it.tests:
@@ -40,6 +41,13 @@ def _lines(it: Comparison, paint: Paint) -> Iterator[str]:
         )
     for warning in it.warnings:
         yield paint(warning, "bold")
+
+
+def _controls(it: Comparison, paint: Paint) -> Iterator[str]:
+    if it.controls_note:
+        yield f"  {it.controls_note}"
+    for one in it.controls:
+        yield f"  {one.before} → {paint(one.after, _PILLS[one.after])}  {safe(one.eval)}::{safe(one.name)}"
 
 
 def _test(one: Difference, paint: Paint) -> Iterator[str]:
