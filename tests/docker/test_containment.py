@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from skillwalker.sandbox.relay import PORT
 from skillwalker.tree import Tree
 
 CONNECT = (
-    "timeout 20 python3 -c 'import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)'"
+    "timeout 60 python3 -c "
+    "'import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 30)'"
 )
 
 
@@ -42,10 +42,10 @@ def lab(docker_client, sandbox_image, tmp_path_factory) -> Iterator[Lab]:
     ],
 )
 def test_nothing_can_be_reached(lab: Lab, host: str, port: int) -> None:
-    started = time.monotonic()
     result = lab.run(f"{CONNECT} {host} {port} && echo REACHED")
     assert result.stdout == b""
-    assert time.monotonic() - started < 15  # refused at once, not waited for
+    assert b"rror: " in result.stderr
+    assert b"timed out" not in result.stderr  # refused at once, not waited for
 
 
 def test_another_container_cannot_be_reached(lab: Lab) -> None:
@@ -251,7 +251,7 @@ def test_what_measures_the_work_directory_is_out_of_the_trials_reach(lab: Lab, c
     sizes: list[WorkspaceSize | None] = []
     asking = threading.Thread(target=lambda: sizes.append(process.workspace_size()), daemon=True)
     asking.start()
-    asking.join(30)
+    asking.join(300)
     process.kill()
     list(rest)
     process.close()

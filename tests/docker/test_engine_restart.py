@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 from roots import an_eval, plugin, text
+from waiting import wait_until
 
 from skillwalker.sandbox.engine import connect
 
-START_SECONDS = 20
+START_SECONDS = 120
 APART = ("unshare", "--net")
 
 
@@ -54,7 +55,7 @@ class Engine:
     def stop(self) -> None:
         if self._process and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(30)
+            self._process.wait(120)
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_trials_that_an_engine_took_with_it_are_unmeasured_and_can_be_made_up_fo
     with closing(connect({"DOCKER_HOST": engine.address})) as second:
         second.images.load(docker_client.api.get_image(sandbox_image))
     plugin(tmp_path)
-    slow = [{"content": "done", "delay_seconds": 6}]
+    slow = [{"content": "done", "delay_seconds": 20}]
     tests = [{"name": name, "expect": [{"result-contains": "done"}]} for name in ("fast", "slow")]
     an_eval(tmp_path, tests, script={"fast": [text("done")], "slow": slow})
     environment = {**os.environ, "DOCKER_HOST": engine.address}
@@ -87,12 +88,11 @@ def test_trials_that_an_engine_took_with_it_are_unmeasured_and_can_be_made_up_fo
     options = ["--isolated", "--rehearse", "--jobs", "1", "--image", sandbox_image, "--format", "json"]
 
     run = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, env=environment)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(".skillwalker/runs/*/trials/*/trial.json")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(2)  # the slow one is at work
+    trials = tmp_path / ".skillwalker" / "runs"
+    wait_until(lambda: list(trials.glob("*/trials/csv.fast.*/trial.json")))
+    wait_until(lambda: any(path.stat().st_size for path in trials.glob("*/trials/csv.slow.*/events.jsonl")))
     engine.stop()
-    out, _ = run.communicate(timeout=90)
+    out, _ = run.communicate(timeout=300)
 
     first = json.loads(out)
     assert run.returncode == 6

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 from roots import an_eval, bash, plugin, text
+from waiting import PATIENCE, wait_until
 
 from skillwalker.records import load_run
 from skillwalker.reports.follow import follow
@@ -17,18 +17,16 @@ MAIN = "from skillwalker.cli.main import main; main()"
 
 def test_lines_come_while_the_trial_runs_and_end_with_it(tmp_path, sandbox_image):
     plugin(tmp_path)
-    script = {"slow": [bash("echo begun"), bash("sleep 4"), text("done")]}
+    script = {"slow": [bash("echo begun"), bash("sleep 15"), text("done")]}
     an_eval(tmp_path, [{"name": "slow", "expect": [{"result-contains": "done"}]}], script=script)
     command = [sys.executable, "-c", MAIN, "--root", tmp_path, "run", "--isolated", "--rehearse"]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        store, deadline = Store(tmp_path), time.monotonic() + 120
-        while not store.ids():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        store = Store(tmp_path)
+        wait_until(store.ids)
         directory = store.find("last")
         seen = [(line, run.poll()) for line in follow(directory, load_run(directory).tests)]
-        assert run.wait(60) == 0
+        assert run.wait(PATIENCE) == 0
     finally:
         run.kill()
         run.wait()
