@@ -50,7 +50,9 @@ class Selection:
         """
         self._keywords()  # a mistake in it is told before evals are loaded
         if not found:
-            raise NothingSelectedError("there is no eval here: no evals/*/tests.json")
+            raise NothingSelectedError(
+                "there is no eval here: no evals/*/tests.json; `skillwalker init` writes a first one"
+            )
         names = [path.name for path in found]
         wanted = set() if self.select else set(found)
         missed = []

@@ -182,11 +182,10 @@ class Store:
             back = int(match[1] or 0)
             if back < len(known):
                 return RunDirectory(self.runs / known[-1 - back])
-            are = f"there {'is' if len(known) == 1 else 'are'} {count(len(known), 'run')}"
-            have = f"{are} below {self.runs}"
             if not known:
-                have = f"there is no run yet below {self.runs}{self._no_root()}"
-            raise ConfigurationError([f"no run {reference}: {have}"])
+                raise ConfigurationError([self._no_run_yet(reference)])
+            are = f"there {'is' if len(known) == 1 else 'are'} {count(len(known), 'run')}"
+            raise ConfigurationError([f"no run {reference}: {are} below {self.runs}"])
         if os.path.exists(os.path.join(reference, "run.json")):  # no error, whatever the name
             return RunDirectory(Path(reference).resolve())
         fitting = [run_id for run_id in known if run_id.startswith(reference)] if reference else []
@@ -196,10 +195,14 @@ class Store:
             raise ConfigurationError([f"run {reference} is not unique: {', '.join(fitting)}"])
         if is_eval := self._is_eval(reference, known):
             raise ConfigurationError([f"no run {reference}: {is_eval}"])
-        newest = f"; the newest is {known[-1]}" if known else ""
-        raise ConfigurationError(
-            [f"no run {reference} below {self.runs}{newest or self._no_root()}; see `skillwalker list runs`"]
-        )
+        if not known:
+            raise ConfigurationError([self._no_run_yet(reference)])
+        see = f"the newest is {known[-1]}; see `skillwalker list runs`"
+        raise ConfigurationError([f"no run {reference} below {self.runs}; {see}"])
+
+    def _no_run_yet(self, reference: str) -> str:
+        todo = self._no_root() or "; `skillwalker run` makes one"
+        return f"no run {reference}: there is no run yet below {self.runs}{todo}"
 
     def _is_eval(self, reference: str, known: list[str]) -> str | None:
         """What to type where an eval's name, or one of its tests, stands for a run."""

@@ -13,11 +13,11 @@ def compare(
     context: typer.Context,
     before: Annotated[
         str,
-        typer.Argument(metavar="[RUN]", help="The earlier run: an id, a prefix, last~1, or a directory."),
+        typer.Argument(metavar="EARLIER", help="The earlier run: an id, a prefix, last~1, or a directory."),
     ] = "last~1",
     after: Annotated[
         str,
-        typer.Argument(metavar="[RUN]", help="The later run."),
+        typer.Argument(metavar="LATER", help="The later run."),
     ] = "last",
     output: Output = Format.CONSOLE,
 ) -> None:

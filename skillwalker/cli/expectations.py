@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skillwalker.cli.options import Format
+from skillwalker.cli.quick import QuickCommand
 
 if TYPE_CHECKING:
     from skillwalker.expectations.describe import Description, Option
@@ -26,7 +27,7 @@ def default(context: typer.Context) -> None:
         list_()
 
 
-@app.command("list")
+@app.command("list", cls=QuickCommand)
 def list_(format: _Format = Format.CONSOLE) -> None:
     """List every type with the package it comes from; broken ones with the reason."""
     from json import dumps
@@ -50,7 +51,7 @@ def list_(format: _Format = Format.CONSOLE) -> None:
         typer.echo(problem, err=True)
 
 
-@app.command("show")
+@app.command("show", cls=QuickCommand)
 def show(
     type: Annotated[str, typer.Argument(metavar="TYPE", help="The key in tests.json.")],
     format: _Format = Format.CONSOLE,
@@ -87,7 +88,7 @@ def show(
     typer.echo(safe("\n".join(_page(description, examples)), lines=True))
 
 
-@app.command("new")
+@app.command("new", cls=QuickCommand)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The key in tests.json, such as max-lines.")],
     into: Annotated[

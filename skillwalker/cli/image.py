@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skillwalker.cli.options import Format, Output
+from skillwalker.cli.quick import QuickCommand
 
 if TYPE_CHECKING:
     from skillwalker.sandbox.image import ImageInfo, Inputs
@@ -34,7 +35,7 @@ Base = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def build(
     ca_file: CaFile = None,
     base: Base = None,
@@ -61,7 +62,7 @@ def build(
     typer.echo(f"{found.tag}  Claude Code {found.claude_version}  {_megabytes(found.size)}")
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def info(ca_file: CaFile = None, base: Base = None, output: Output = Format.CONSOLE) -> None:
     """Say which image trials would run in, and what it is made from."""
     from skillwalker.sandbox.engine import connect

@@ -152,6 +152,7 @@ def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
     from skillwalker.records import load_run
     from skillwalker.reports.stored_select import selected
     from skillwalker.store import Store
+    from skillwalker.text import safe
 
     store = Store(known.root_or_here)
     rows = []
@@ -186,7 +187,7 @@ def _runs(known: Globals, chosen: _Chosen, output: Format) -> None:
     for run in rows:
         typer.echo(_row(run))
     if not rows:
-        typer.echo("no runs yet", err=True)
+        typer.echo(f"no runs yet below {safe(str(store.runs))}; `skillwalker run` makes one", err=True)
 
 
 def _row(run: RunResult) -> str:

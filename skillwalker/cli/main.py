@@ -49,6 +49,12 @@ app = typer.Typer(
     name="skillwalker",
     cls=QuickGroup,
     help="Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given.",
+    epilog=(
+        "First steps: `doctor` checks this machine, `demo` shows a run, `init` writes an eval for a skill or "
+        "an agent of yours, `run --isolated --rehearse` tries it without a model.\n\n"
+        "Exit codes: 0 all passed, 1 a test failed, 2 interrupted, 3 a fault in Skillwalker, 4 wrong usage or "
+        "nothing can start, 5 nothing selected, 6 tests could not be measured."
+    ),
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help starts in half the time
     pretty_exceptions_enable=False,
@@ -109,10 +115,27 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor.doctor,
     "prune": prune.prune,
 }
+IN_SHORT = {  # what fits on a line; their own help says more
+    "init": "Write a first eval for a skill or an agent.",
+    "run": "Run evals, and tell which tests passed.",
+    "demo": "Run the packaged example: needs Docker, no key.",
+    "validate": "Check evals without starting anything.",
+    "lint": "Find tests that measure less than they seem to.",
+    "list": "List evals with their tests, or stored runs.",
+    "show": "Show a stored run, or what its trials did.",
+    "report": "Write JUnit, HTML and more of a stored run.",
+    "compare": "Show what differs between two stored runs.",
+    "rejudge": "Judge stored trials again, with the eval as it is now.",
+    "try": "Give one prompt to Claude Code with these plugins.",
+    "shell": "Open a shell in the sandbox of a test.",
+    "schema": "Print a JSON Schema of tests.json, for editors.",
+    "doctor": "Check machine, engine, image and the way to the model.",
+    "prune": "Remove what dead runs left behind.",
+}
 for name, command in COMMANDS.items():
-    app.command(name, cls=QuickCommand)(command)
-app.add_typer(image.app, name="image")
-app.add_typer(expectations.app, name="expectations")
+    app.command(name, cls=QuickCommand, short_help=IN_SHORT[name])(command)
+app.add_typer(image.app, name="image", cls=QuickGroup)
+app.add_typer(expectations.app, name="expectations", cls=QuickGroup)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -34,7 +34,7 @@ def evals_here(incomplete: str) -> list[str]:
 Select = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SELECT]...",
+        metavar="SELECT",
         autocompletion=evals_here,
         help="An eval's name, 'eval::test name' (globs allowed), a path to or inside an eval; none: all.",
         show_default=False,
@@ -49,7 +49,7 @@ Keyword = Annotated[
 StoredSelect = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SELECT]...",
+        metavar="SELECT",
         autocompletion=evals_here,
         help="An eval of the run or 'eval::test name' (globs allowed), or a path into an eval; none: all.",
         show_default=False,
@@ -57,7 +57,7 @@ StoredSelect = Annotated[
 ]
 StoredRun = Annotated[
     str,
-    typer.Argument(metavar="[RUN]", help="An id, a unique prefix, last, last~1, or a run's directory."),
+    typer.Argument(metavar="RUN", help="An id, a unique prefix, last, last~1, or a run's directory."),
 ]
 Image = Annotated[
     str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own, built on first use].")
@@ -151,9 +151,12 @@ class Globals:
         from skillwalker.errors import NothingSelectedError
 
         if (found := self.found) is None:
+            here = Path.cwd()
+            others = " (what is in evals/ here can be taken over with --from evals)"
             raise NothingSelectedError(
-                f"no evals/*/tests.json in {Path.cwd()} or above it; go to a directory that has one, "
-                "or name it with --root DIR before the command"
+                f"no evals/*/tests.json in {here} or above it: `skillwalker init` writes a first eval for a "
+                f"skill or an agent{others if _has_files(here / 'evals') else ''}; or go to a directory that "
+                "has evals, or name it with --root DIR before the command"
             )
         return found
 
@@ -177,6 +180,13 @@ class Globals:
         if not os.path.isdir(self.given_root):  # no error, whatever the name
             raise ConfigurationError([f"--root {self.given_root} is no directory"])
         return self.given_root.resolve()
+
+
+def _has_files(directory: Path) -> bool:
+    try:
+        return bool(os.listdir(directory))
+    except OSError:
+        return False
 
 
 def globals_of(context: typer.Context) -> Globals:

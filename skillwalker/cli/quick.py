@@ -41,6 +41,7 @@ class _Quick:
             return super().parse_args(ctx, args)  # type: ignore[misc]
         except typer.TyperException as error:
             _explain_unknown(error, ctx)
+            _explain_usage(error, ctx)
             raise
 
 
@@ -51,12 +52,31 @@ class QuickCommand(_Quick, TyperCommand):
 class QuickGroup(_Quick, TyperGroup):
     """A group with quick parameters of its own."""
 
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from skillwalker.cli.meant import no_command
+            from skillwalker.errors import ConfigurationError
+
+            told = no_command(args[0], ctx.command_path, self.list_commands(ctx), top=ctx.parent is None)
+            raise ConfigurationError([told])
+        return super().resolve_command(ctx, args)
+
 
 def _quick(parameters: Any) -> Any:
     for parameter in parameters:
         if not isinstance(parameter.process_value, partial):
             parameter.process_value = partial(_process, parameter, parameter.process_value)
+            _name_plainly(parameter)
     return parameters
+
+
+def _name_plainly(parameter: Any) -> None:
+    """In help an argument has its name alone: that it is a text says nothing."""
+    if parameter.param_type_name != "argument" or parameter.metavar is None:
+        return
+    parameter.display_type_rich = lambda ctx: ""
+    if " " in parameter.metavar:  # it tells itself which words come in which order
+        parameter._usage_display_name = lambda: parameter.metavar
 
 
 def _is_word(annotation: Any, value: Any) -> bool:
@@ -94,6 +114,19 @@ def _explain_unknown(error: typer.TyperException, context: Any) -> None:
     if any(name in parameter.opts for command in below for parameter in command.get_params(context)):
         hint = "; write it after the command"
     raise ConfigurationError([f"{context.command_path} has no option {safe(name)}{hint}"])
+
+
+def _explain_usage(error: typer.TyperException, context: Any) -> None:
+    """Raises ConfigurationError, which also says where to look, for words too many or too few."""
+    message = error.format_message()
+    path = context.command_path
+    if match := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)\.?", message, re.DOTALL):
+        message = f"{path} has no place for {match[1]}"
+    elif not re.match(r"Missing |Option .* requires ", message):
+        return
+    from skillwalker.errors import ConfigurationError
+
+    raise ConfigurationError([f"{message.rstrip('.')}; see `{path} --help`"])
 
 
 def _process(parameter: Any, process: Process, context: Any, value: Any) -> Any:
