@@ -52,8 +52,8 @@ app = typer.Typer(
     epilog=(
         "First steps: `doctor` checks this machine, `demo` shows a run, `init` writes an eval for a skill or "
         "an agent of yours, `run --isolated --rehearse` tries it without a model.\n\n"
-        "Exit codes: 0 all passed, 1 a test failed, 2 interrupted, 3 a fault in Skillwalker, 4 wrong usage or "
-        "nothing can start, 5 nothing selected, 6 tests could not be measured."
+        "Exit codes: 0 all passed, 1 a test failed, 2 interrupted, 3 a fault in Skillwalker, 4 wrong usage "
+        "or nothing can start, 5 nothing selected, 6 tests could not be measured."
     ),
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help starts in half the time
