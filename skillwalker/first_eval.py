@@ -1,83 +1,181 @@
 """A first eval for a skill or an agent that exists: requests that should call it, near misses, and a task.
 
 What a user would say cannot be found out from a description, only guessed at. So all of it is valid and runs,
-and all of it is marked as a draft.
+and all of it is marked as a draft; what could not even be guessed at says `EDIT ME`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import field, frozen
 
 from skillwalker.drafting import ANSWER, DRAFT, Draft, rubric
 from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.gateway.rule import stems
+from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Skill
 from skillwalker.targets import Target, neighbours
-from skillwalker.text import is_blank
+from skillwalker.wishes.reading import Wishes, read_wishes
+
+EDIT_ME = "EDIT ME"
+"""How a query begins that is none yet."""
 
 _MOST = 4
 _NEAR = 3
-_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{8,160})[\"”»]|(?<!\w)'([^']{8,160})'(?!\w)")
-_WHEN = re.compile(
-    r"\b(?:use|invoke|trigger|call|apply|for)\b[^.;:]*?\b(?:when(?:ever)?|if)\b\s+"
-    r"(?:the\s+user|users?|someone|you|they|a\s+user|asked)?\s*"
-    r"(?P<how>(?:(?:asks?|wants?|needs?|requests?|says?|mentions?|wish(?:es)?|is|are|to|you|claude|for|about)\s+)*)"
-    r"(?P<what>[^.;]{8,})",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|\s[—–-]\s")
+_OWN_NEAR = 2  # of these, what the description itself says that it is not for
+_SAME = 0.7  # of all words: two descriptions of the same thing
 _LONGEST = 160
-
+_TAG = "edit-me"
 _ADVICE = b"\n\n<!-- Write what can be answered with yes or no, and would fail without the skill. -->\n\n"
 _CRITERIA = (
     "The request is fulfilled completely: nothing that was asked for is missing.",
     "What the answer claims to have done can be seen in the tool calls or in the changed files.",
 )
+# Words that say nothing of what a request is about.
+_COMMON = stems(
+    "add build change check create develop do find generate give help implement improve make manage need new "
+    "plan provide run set show start support use want work write include including multiple question "
+    "existing user project system tool code file plugin claude"
+)
+# What is asked about a sentence, so that its words occur and nothing is to be done about them.
+_ABOUT_WORDS = (
+    'Translate this sentence into Portuguese: "{}"',
+    'How many syllables has this sentence? "{}"',
+    'Is this sentence grammatical? "{}"',
+)
+
+
+@frozen
+class _Around:
+    """All skills and agents, with what their descriptions say, each read once."""
+
+    targets: Sequence[Target]
+    read: dict[str, Wishes] = field(factory=dict, init=False)
+
+    def wishes(self, target: Target) -> Wishes:
+        """What users say who need it, without what names it."""
+        key = f"{target.kind} {target.part.path}"
+        if key not in self.read:
+            made_up = target.part.problem  # then Claude Code's words stand there, not the author's
+            found = read_wishes("" if made_up else target.part.description or "")
+            wanted = tuple(one for one in found.wanted if not mention(one, target.kind, target.part.id))
+            if not wanted:
+                spelt = (one.replace(target.tail, _words(target)) for one in found.wanted)
+                wanted = tuple(one for one in spelt if not mention(one, target.kind, target.part.id))
+            self.read[key] = Wishes(wanted, found.unwanted)
+        return self.read[key]
+
+    def of_other_kind(self, target: Target) -> set[frozenset[str]]:
+        """What is said to the agents of a skill's plugin, or to the skills of an agent's."""
+        others = (
+            one
+            for one in self.targets
+            if one.kind != target.kind and one.plugin.directory == target.plugin.directory
+        )
+        return {_key(wish) for one in others for wish in self.wishes(one).wanted}
 
 
 def first_eval(target: Target, targets: Sequence[Target], name: str) -> tuple[Draft, list[str]]:
     """The draft, and what its author should know, a sentence each."""
     draft = Draft(name, target)
     part = target.part
-    notes = []
-    callable_ = not isinstance(part, Skill) or (part.model_may_call and bool(part.description))
-    requests = list(_requests(target))
-    if callable_:
-        positives = [{"query": one, "should_trigger": True} for one in requests[:_MOST]]
-        draft.add_queries(positives, model="opus", title="Call", tags=["activation", DRAFT])
-        negatives = list(near_misses(target, targets))
-        if not negatives:
-            negatives = [f"What is meant by this, in one sentence? {_topic(part.description or target.tail)}"]
-            notes.append("no neighbouring skill or agent was found: think of near misses yourself")
-        draft.add_queries(
-            [{"query": one, "should_trigger": False} for one in negatives],
-            model="sonnet",
-            title="Near miss",
-            tags=["activation", DRAFT],
-        )
-    else:
+    if isinstance(part, Skill) and not (part.model_may_call and part.description):
         why = "the model may not call it" if part.description else "it has no description"
-        notes.append(f"{part.id}: {why}, so there is nothing to activate; the eval has a task only")
-    _add_task(draft, requests[0] if callable_ else f"/{part.id}", called=callable_)
+        _add_task(draft, f"/{part.id}", called=False)
+        return draft, [f"{part.id}: {why}, so there is nothing to activate; the eval has a task only"]
+    around = _Around(targets)
+    notes = []
+    requests = list(_requests(target, around))
+    if requests:
+        positives = [_query(one, True) for one in requests]
+    else:
+        # What cannot be guessed at is left to its author, in an eval that is valid all the same.
+        asked = f"{EDIT_ME}: what would somebody type who needs this? {_topic(target)}"
+        positives = [_query(asked, True, marked=True)]
+        read = around.wishes(target).wanted
+        why = "is its own, a skill says the same" if read else "could be read from its description"
+        notes.append(f"{part.id}: no request {why}; replace what begins with {EDIT_ME} in tests.json")
+    near = [_query(one, False) for one in near_misses(target, around)]
+    if not near:
+        near = [_query(one, False, marked=True) for one in _made_up(target, requests)]
+        notes.append(
+            f"no neighbouring {target.kind} comes near, so the near misses (tagged {_TAG}) are made of its "
+            "own words: think of better ones"
+        )
+    draft.add_queries(positives, model="opus", title="Call", tags=["activation", DRAFT])
+    draft.add_queries(near, model="sonnet", title="Near miss", tags=["activation", DRAFT])
+    _add_task(draft, requests[0] if requests else positives[0]["query"], called=True)
     draft.rehearse_queries()
     return draft, notes
 
 
-def near_misses(target: Target, targets: Sequence[Target]) -> Iterator[str]:
-    """What is said to the neighbours: those first that have the most words in common."""
-    own = stems(f"{target.tail} {target.part.description or ''}")
+def near_misses(target: Target, around: _Around) -> Iterator[str]:
+    """What it says that it is not for, and what is said to its nearest neighbours of the same kind.
 
-    def shared(one: Target) -> tuple[bool, int]:
-        same = one.plugin.directory == target.plugin.directory
-        return same, len(own & stems(f"{one.tail} {one.part.description or ''}"))
+    Never what should call the target, or an agent beside a skill: one of the two evals would be wrong.
+    """
+    own = _vocabulary(target)
+    wishes = around.wishes(target)
+    said = {_key(one) for one in wishes.wanted} | around.of_other_kind(target)
 
-    nearest = sorted(neighbours(target, targets), key=shared, reverse=True)
-    said = {*_requests(target)}
-    for one in nearest[:_NEAR]:
-        if fresh := next((request for request in _requests(one) if request not in said), None):
-            said.add(fresh)
-            yield fresh
+    def is_near(wish: str) -> bool:
+        return not (_key(wish) in said or _names(wish, target) or is_far(wish, _described(target)))
+
+    found = 0
+    for wish in wishes.unwanted:
+        if found < _OWN_NEAR and is_near(wish):
+            said.add(_key(wish))
+            found += 1
+            yield wish
+    same_kind = (one for one in neighbours(target, around.targets) if one.kind == target.kind)
+    for one in sorted(same_kind, key=lambda other: len((own & _vocabulary(other)) - _COMMON), reverse=True):
+        words = _vocabulary(one)
+        if found == _NEAR or len(own & words) >= _SAME * len(own | words):
+            continue
+        theirs = [
+            wish
+            for wish in around.wishes(one).wanted
+            if is_near(wish)
+            and (stems(wish) & own) - _COMMON
+            and len(stems(wish) & words) > len(stems(wish) & own)
+        ]
+        if theirs:
+            nearest = max(theirs, key=lambda wish: len((stems(wish) & own) - _COMMON))
+            said.add(_key(nearest))
+            found += 1
+            yield nearest
+
+
+def _requests(target: Target, around: _Around) -> Iterator[str]:
+    """The likeliest requests; what both a skill and an agent of a plugin claim is the skill's."""
+    taken = around.of_other_kind(target) if target.kind == "agent" else set()
+    found = 0
+    for wish in around.wishes(target).wanted:
+        if found < _MOST and _key(wish) not in taken:
+            taken.add(_key(wish))
+            found += 1
+            yield wish
+
+
+def _made_up(target: Target, requests: Sequence[str]) -> Iterator[str]:
+    """Near misses of its own words: questions about a sentence that is one of its requests."""
+    own = _vocabulary(target)
+    about = [one for one in requests if not _names(one, target)][:2]
+    forms = [form for form in _ABOUT_WORDS if not stems(form) & own]
+    for form, request in zip(forms, about, strict=False):
+        made = form.format(request.replace('"', "'"))
+        if not is_far(made, _described(target)):
+            yield made
+    if not (forms and about):
+        yield f"{EDIT_ME}: what comes near this, and needs something else? {_topic(target, named=False)}"
+
+
+def _query(text: str, expected: bool, *, marked: bool = False) -> dict[str, Any]:
+    query: dict[str, Any] = {"query": text, "should_trigger": expected}
+    return {**query, "tags": [_TAG]} if marked else query
 
 
 def _add_task(draft: Draft, request: str, *, called: bool) -> None:
@@ -99,59 +197,36 @@ def _add_task(draft: Draft, request: str, *, called: bool) -> None:
     draft.script[name] = {"main": script, "judge": [{"passed": passed}]}
 
 
-def _requests(target: Target) -> Iterator[str]:
-    """What a user may say who needs it: what the description quotes, when to use it, and what it does."""
-    description = target.part.description or ""
-    seen: set[str] = set()
-    found = [*_quoted(description), *_when(description), _does(description)]
-    for request in found if any(found) else [_plainly(target)]:
-        key = " ".join(request.lower().split())
-        if request and key not in seen and not is_blank(request):
-            seen.add(key)
-            yield request
+def _described(target: Target) -> str:
+    return f"{target.part.id} {target.part.description or ''}"
 
 
-def _quoted(description: str) -> Iterator[str]:
-    for double, single in _QUOTED.findall(description):
-        text = " ".join((double or single).split()).strip(" ,.;")
-        if len(text.split()) > 1:
-            yield text
+def _vocabulary(target: Target) -> frozenset[str]:
+    return stems(f"{target.tail} {target.part.description or ''}")
 
 
-def _when(description: str) -> Iterator[str]:
-    for match in _WHEN.finditer(description):
-        clause = " ".join(match["what"].split()).strip(" ,.;:")
-        first = clause if len(clause) <= _LONGEST else re.split(r",|\s+or\s+|\s+\(", clause)[0].strip()
-        if first and len(first.split()) > 1 and len(first) <= _LONGEST:
-            yield _said(match["how"].split(), first)
+def _key(wish: str) -> frozenset[str]:
+    """What two requests have in common that say the same."""
+    return stems(wish) or frozenset((wish,))
 
 
-def _said(how: list[str], what: str) -> str:
-    """What follows "when the user wants to", or the like, as the user would say it."""
-    last = how[-1].lower() if how else ""
-    if last == "to":
-        return f"I want to {what}."
-    if last in ("about", "for"):
-        return f"This is {last} {what}."
-    return f"{what[0].upper()}{what[1:]}."
+def _names(wish: str, target: Target) -> bool:
+    """Whether it names the target, or only says a word that is its name: a near miss does neither."""
+    word = rf"(?<!\w){re.escape(target.tail)}(?!\w)"
+    return bool(mention(wish, target.kind, target.part.id) or re.search(word, wish, re.IGNORECASE))
 
 
-def _does(description: str) -> str:
-    topic = _topic(description)
-    if re.match(r"(?:use|invoke)\b|this (?:skill|agent)\b", topic, re.IGNORECASE):
-        return ""  # it says when, not what
-    return f"I need this done: {topic}" if topic else ""
+def _words(target: Target) -> str:
+    return " ".join(re.split(r"[-_:\s]+", target.tail)).strip()
 
 
-def _plainly(target: Target) -> str:
-    """For one without a description; a request had better not name the skill."""
-    words = " ".join(re.split(r"[-_:\s]+", target.tail)).strip()
-    return f"Can you help me with {words}?"
-
-
-def _topic(description: str) -> str:
-    """Its first sentence, cut at a word."""
-    first = " ".join(_SENTENCE.split(description.strip())[0].split())
-    if len(first) <= _LONGEST:
-        return first
-    return first[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+def _topic(target: Target, *, named: bool = True) -> str:
+    """The first words of the description; without its name where that is not to be said."""
+    described = "" if target.part.problem else target.part.description or ""
+    text = " ".join(described.split())[:_LONGEST]
+    topic = text.rpartition(" ")[0] + " ..." if len(text) == _LONGEST and " " in text else text
+    if mention(topic, target.kind, target.part.id) or (not named and _names(topic, target)):
+        topic = re.sub(re.escape(target.tail), _words(target) if named else "", topic, flags=re.IGNORECASE)
+    if mention(topic, target.kind, target.part.id) or not topic.strip():
+        topic = _words(target)
+    return topic

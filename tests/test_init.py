@@ -41,15 +41,17 @@ def test_a_skill_gets_positives_near_misses_and_a_task(root: Path, run_cli: Cli)
     called = run_cli("--root", root, "init", "acme:tidy")
     value, checked = written(root, "tidy")
 
-    assert (called.code, called.err) == (0, "")
+    assert called.code == 0
+    assert called.err.splitlines() == [
+        "note: no neighbouring skill comes near, so the near misses (tagged edit-me) are made of its own words: "
+        "think of better ones"
+    ]
     assert called.out.splitlines()[0] == "evals/tidy/tests.json"
     assert "run --isolated --rehearse tidy" in called.out
     assert value["plugins"] == ["acme"]
     call, near, task = value["tests"]
     assert {query["should_trigger"] for query in call["queries"]} == {True}
     assert (call["skillFile"], call["model"], near["model"]) == ("acme:tidy", "opus", "sonnet")
-    said = [query["query"] for query in near["queries"]]
-    assert any("Greets a person by name" in query for query in said)
     assert {query["should_trigger"] for query in near["queries"]} == {False}
     assert {"skill-call": {"skill": "acme:tidy", "expected": True}} in task["expect"]
     assert all("draft" in one.test.tags for one in checked.tests)
@@ -78,7 +80,6 @@ def test_what_a_description_quotes_and_when_it_says_to_use_it_is_what_users_say(
         "draw me a pie chart",
         "plot this",
         "I want to see numbers as pictures.",
-        "I need this done: Charts.",
     ]
 
 
@@ -105,7 +106,11 @@ def test_without_a_neighbour_it_says_so(tmp_path: Path, run_cli: Cli) -> None:
     value, checked = written(tmp_path, "alone")
 
     assert called.code == 0
-    assert "think of near misses yourself" in called.err
+    assert "no neighbouring skill comes near" in called.err
+    assert [query["query"] for query in value["tests"][1]["queries"]] == [
+        'Translate this sentence into Portuguese: "Sort photos by date."'
+    ]
+    assert checked.tests[1].test.tags == ("activation", "draft", "edit-me")
     assert (value["plugins"], checked.tests[0].test.skill_file) == (["."], "alone:alone")
 
 

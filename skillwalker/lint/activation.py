@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from skillwalker.checks import CheckedTest
 from skillwalker.evals import TestType
-from skillwalker.gateway.rule import stems
 from skillwalker.lint.finding import Remark, prompt_path, test_path
+from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Agent, Skill
 from skillwalker.plan import target_of
 from skillwalker.results import Target
 from skillwalker.text import count, safe
-
-# Scripts without blanks between words: Thai to Lao, Burmese, Khmer, Japanese, Chinese.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
@@ -35,40 +31,19 @@ def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
 def _prompt(test: CheckedTest, target: Target) -> Iterator[Remark]:
     path = prompt_path(test)
     part = part_of(test)
-    if target.should and (said := _named(test.test.prompt, target)):
+    if target.should and (said := mention(test.test.prompt, target.kind, target.id)):
         message = (
             f"the prompt names the {target.kind} ({safe(said, 60)!r}): it tests the name, not the description"
         )
         yield Remark("names-target", test, path, f"{message}; say what is wanted in other words")
-    if not target.should and part and _is_far(test.test.prompt, f"{part.id} {part.description or ''}"):
+    if not target.should and part and is_far(test.test.prompt, f"{part.id} {part.description or ''}"):
         message = f"no word of the prompt is in the description of {target.id}, so it is left alone anyway"
         yield Remark("far-negative", test, path, f"{message}; write one that comes near")
-
-
-def _is_far(prompt: str, description: str) -> bool:
-    """Whether they have no word in common; no where words are not written apart."""
-    return not (_UNSPACED.search(prompt + description) or stems(prompt) & stems(description))
 
 
 def part_of(test: CheckedTest) -> Skill | Agent | None:
     """The skill or the agent that a test of activation is about."""
     return test.skill if test.test.type is TestType.SKILL_CALL else test.agent
-
-
-def _named(prompt: str, target: Target) -> str | None:
-    """How the prompt names it: by its id, as a command, by a name of several parts, or with its kind."""
-    name = target.id.partition(":")[2]
-    word = re.escape(name)
-    forms = [
-        re.escape(target.id),
-        rf"(?<![\w/.])/{word}",
-        rf"\b{word} {target.kind}\b",
-        rf"\b{target.kind} {word}\b",
-    ]
-    if re.search(r"[-_:\d]", name):  # no word that people use by chance
-        forms.append(rf"(?<![\w-]){word}(?![\w-])")
-    found = re.search("|".join(forms), prompt, re.IGNORECASE)
-    return found[0] if found else None
 
 
 def _one_sided(pairs: Sequence[tuple[CheckedTest, Target]]) -> Iterator[Remark]:
