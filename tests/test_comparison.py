@@ -10,7 +10,8 @@ from attrs import evolve
 from stored_runs import EARLIER, FAILED, PASSED, RUN_ID, UNMEASURED, Left, a_test, a_trial, stored, verdict
 from transcripts import answers, calls, result
 
-from skillwalker.comparison.compare import Comparison, Difference, compare, comparison_object
+from skillwalker.comparison.as_json import comparison_object
+from skillwalker.comparison.compare import Comparison, Difference, compare
 from skillwalker.comparison.console import comparison_report
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.html import html
@@ -285,3 +286,14 @@ def test_a_control_of_a_test_that_one_run_lacks(compared) -> None:
         ("control: acme:other named, opus", "absent", "failed")
     ]
     assert found.controls_note is None
+
+
+def test_a_file_of_every_trial_is_no_difference_however_many_trials(compared) -> None:
+    before, after = trials("a", 1, 1), trials("a", 3, 3)
+    left = [
+        {trial.id: Left([result("x")], {"always.md": b"", **({"once.md": b""} if trial.index == 1 else {})})}
+        for test in (before, after)
+        for trial in test.trials
+    ]
+    found = compared([before], [after], before={"left": left[0]}, after={"left": left[1] | left[2] | left[3]})
+    assert list(only(found).lines()) == ["file once.md: created → created in 1 of 3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -166,3 +167,20 @@ def test_what_judges_cost_is_absent_where_one_is_unknown_and_where_none_was_aske
 def test_judges_cost_is_told_where_the_trials_cost_is_not_known(tmp_path: Path) -> None:
     trial = evolve(judged_trial("odd", 1, 0.02), cost_usd=None)
     assert reports(tmp_path, a_test("odd", trial))["console"].endswith("in 5.1 s, 0.0200 USD for judges")
+
+
+def test_nothing_measured_is_no_count_of_nothing() -> None:
+    test = evolve(activation("t", FAILED, should=True), blind="the measurement is blind", planned=3, need=2)
+    assert passed_of(test) == "none measured, 3 unmeasured, 2 needed"
+
+
+def test_a_control_that_failed_stands_first_in_the_page_and_what_is_blind_says_so(tmp_path: Path) -> None:
+    found = reports(
+        tmp_path,
+        activation("yes", PASSED, PASSED, should=True),
+        activation("control: acme:tidy named", FAILED, should=True, arm="control"),
+        activation("control: acme:tidy unrelated", PASSED, should=False, arm="control"),
+    )["html"]
+    names = re.findall('data-name="([^"]*)"', found)
+    assert names == ["csv::control: acme:tidy named", "csv::yes", "csv::control: acme:tidy unrelated"]
+    assert "was not called by a prompt that names it; what its trials saw counts for nothing" in found

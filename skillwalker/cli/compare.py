@@ -26,8 +26,8 @@ def compare(
     import sys
 
     from skillwalker.cli.running import paint
+    from skillwalker.comparison.as_json import comparison_object
     from skillwalker.comparison.compare import compare as compare_runs
-    from skillwalker.comparison.compare import comparison_object
     from skillwalker.comparison.console import comparison_report
     from skillwalker.errors import ConfigurationError, Problem
     from skillwalker.reports.source import Source, own_root

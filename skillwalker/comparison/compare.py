@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from skillwalker.comparison.controls import (
     ABSENT,
@@ -180,37 +181,6 @@ def compare(before: Source, after: Source) -> Comparison:
     )
 
 
-def comparison_object(it: Comparison) -> dict[str, Any]:
-    """The comparison as JSON values."""
-    return {
-        "schema": 1,
-        "before": _run(it.before),
-        "after": _run(it.after),
-        "warnings": list(it.warnings),
-        "changed": [_change(one) for one in it.changed],
-        "controls": [asdict(one) for one in it.controls],
-        "controls_note": it.controls_note,
-        "tests": [
-            {
-                "eval": one.eval,
-                "name": one.name,
-                "differs": one.differs,
-                "before": _side(one.before),
-                "after": _side(one.after),
-                "p_value": one.noise.p_value if one.noise else None,
-                "noise": one.noise.word if one.noise else None,
-                "no_noise": one.no_noise,
-                "changed_inputs": list(one.inputs),
-                "changes": [_change(change) for change in one.changes],
-                "texts_compared": one.pairs,
-                "texts_differ": one.texts_differ,
-                "text_diff": [line.mark + line.text for line in one.text_diff],
-            }
-            for one in it.tests
-        ],
-    }
-
-
 def _seen(source: Source, test: TestResult | None) -> SeenTest | None:
     return see(source, test) if test else None
 
@@ -283,9 +253,10 @@ def _changes(old: SeenTest, new: SeenTest) -> Iterator[Change]:
         yield Change("model", safe(old.test.model), safe(new.test.model))
     seen = [] if old.test.blind or new.test.blind else [*old.verdicts, *new.verdicts]
     for key in dict.fromkeys(seen):  # those of a blind measurement say nothing
-        one, other = _verdicts(old.verdicts.get(key)), _verdicts(new.verdicts.get(key))
-        if one != other:
-            yield Change(f"{safe(key[1])} (expectation {key[0] + 1})", one, other)
+        one, other = old.verdicts.get(key, {}), new.verdicts.get(key, {})
+        if _shares(one) != _shares(other):
+            label = f"{safe(key[1])} (expectation {key[0] + 1})"
+            yield Change(label, _verdicts(one), _verdicts(other))
     yield from _calls(old, new)
     yield from _files(old, new)
     figures = (
@@ -299,7 +270,12 @@ def _changes(old: SeenTest, new: SeenTest) -> Iterator[Change]:
             yield Change(f"{label}{each}", shown.format(left), shown.format(right))
 
 
-def _verdicts(counts: Mapping[Outcome, int] | None) -> str:
+def _shares(counts: Mapping[Outcome, int]) -> dict[Outcome, Fraction]:
+    """Of all trials those with each outcome: how many there are is no difference."""
+    return {outcome: Fraction(number, sum(counts.values())) for outcome, number in counts.items()}
+
+
+def _verdicts(counts: Mapping[Outcome, int]) -> str:
     if not counts:
         return "none"
     if len(counts) == 1 and sum(counts.values()) == 1:
@@ -338,7 +314,7 @@ def _touched(path: str, side: list[Mapping[str, Any]]) -> str:
     if not found:
         return "untouched"
     what = " or ".join(dict.fromkeys(found))
-    return what if len(side) == 1 else f"{what} in {len(found)} of {len(side)}"
+    return what if len(found) == len(side) else f"{what} in {len(found)} of {len(side)}"
 
 
 def _digests(path: str, sides: list[list[Mapping[str, Any]]]) -> list[list[str | None]]:
@@ -373,27 +349,3 @@ def _versions(before: Source, after: Source) -> tuple[Change, ...]:
 
 def _value(value: Any) -> str:
     return "none" if value is None else safe(str(value), 80)
-
-
-def _run(run: RunResult) -> dict[str, Any]:
-    return {"run_id": run.run_id, "outcome": str(run.outcome), "model_source": run.model_source}
-
-
-def _side(one: SeenTest | None) -> dict[str, Any] | None:
-    if one is None:
-        return None
-    return {
-        "outcome": str(one.test.outcome),
-        "planned": one.test.planned,
-        "measured": one.test.measured,
-        "passed": one.test.passed,
-        "blind": one.test.blind,
-        "mean_cost_usd": one.cost_usd,
-        "mean_judge_cost_usd": one.judge_cost_usd,
-        "mean_turns": one.turns,
-        "mean_duration_ms": one.duration_ms,
-    }
-
-
-def _change(one: Change) -> dict[str, str]:
-    return {"label": one.label, "before": one.before, "after": one.after}

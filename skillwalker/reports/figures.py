@@ -19,7 +19,8 @@ def passed_of(test: TestResult) -> str:
     unmeasured = f", {test.unmeasured} unmeasured" if test.unmeasured else ""
     spared = f", {test.not_needed} spared" if test.not_needed else ""
     flaky = "; flaky" if test.flaky else ""
-    return f"{test.passed} of {test.measured} measured passed{unmeasured}{spared}, {test.need} needed{flaky}"
+    passed = f"{test.passed} of {test.measured} measured passed" if test.measured else "none measured"
+    return f"{passed}{unmeasured}{spared}, {test.need} needed{flaky}"
 
 
 def test_figures(test: TestResult) -> Mapping[str, str | None]:

@@ -161,10 +161,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             comparison=comparison,
             controls=controls(run),
             tables=[*activation_tables(run)],
-            tests=(
-                TestPage(source, test, room)
-                for test in (*source.tests(), *(control.test for control in run.controls))
-            ),
+            tests=(TestPage(source, test, room) for test in source.all_tests()),
             outcomes=(Outcome.FAILED, Outcome.UNMEASURED, Outcome.PASSED),
         )
     )

@@ -66,7 +66,11 @@ class Source:
 
     def tests(self) -> list[TestResult]:
         """The tests, failures first."""
-        return sorted(self.run.tests, key=lambda test: _ORDER.index(test.outcome))
+        return sorted(self.run.tests, key=_rank)
+
+    def all_tests(self) -> list[TestResult]:
+        """The tests and the controls, failures first: a control that failed is why others are unmeasured."""
+        return sorted(self.run.all_tests, key=_rank)
 
     def folder(self, trial: TrialResult) -> Path:
         return self.directory.path / "trials" / trial.id
@@ -89,6 +93,10 @@ class Source:
             self._places[test.eval] = places(self.root / "evals" / test.eval / "tests.json")
         known = self._places[test.eval]
         return known.get(test.name) or next((Place(one.file, None) for one in known.values()), None)
+
+
+def _rank(test: TestResult) -> int:
+    return _ORDER.index(test.outcome)
 
 
 def own_root(directory: RunDirectory) -> Path | None:
