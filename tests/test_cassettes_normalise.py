@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -59,6 +60,14 @@ FIRST = {
     "full time": "2026-11-30 14:23:05.123456789 +0000 a.csv",
     "date": "Mon Nov 30 14:23:04 UTC 2026",
     "date with halves": "Mon Nov 30 02:23:04 PM UTC 2026",
+    "date of JavaScript": "Mon Nov 30 2026 14:23:04 GMT+0000 (Coordinated Universal Time)",
+    "date of an American": "at 11/30/2026, 2:23:05 PM",
+    "date of a German": "am 30.11.2026, 14:23:05",
+    "date of a log": "2026/11/30 14:23:05.123 begun",
+    "date of a web server": "[30/Nov/2026:14:23:05 +0000]",
+    "date of the system's log": "Nov 30 14:23:05 sandbox cron",
+    "microseconds": "1796048590123456",
+    "nanoseconds": "1796048590123456789",
     "mail": "Date: Mon, 30 Nov 2026 14:23:04 +0000",
     "seconds": "1796048590",
     "milliseconds": "at 1796048590123",
@@ -84,6 +93,14 @@ SECOND = {
     "full time": "2027-03-01 09:12:05.987654321 +0000 a.csv",
     "date": "Mon Mar  1 09:12:00 UTC 2027",
     "date with halves": "Mon Mar  1 09:12:00 AM UTC 2027",
+    "date of JavaScript": "Mon Mar 01 2027 09:12:00 GMT+0000 (Coordinated Universal Time)",
+    "date of an American": "at 3/1/2027, 9:12:05 AM",
+    "date of a German": "am 1.3.2027, 09:12:05",
+    "date of a log": "2027/03/01 09:12:05.9 begun",
+    "date of a web server": "[01/Mar/2027:09:12:05 +0000]",
+    "date of the system's log": "Mar  1 09:12:05 sandbox cron",
+    "microseconds": "1803892320999999",
+    "nanoseconds": "1803892320999999999",
     "mail": "Date: Mon, 1 Mar 2027 09:12:00 +0000",
     "seconds": "1803892320",
     "milliseconds": "at 1803892320999",
@@ -122,6 +139,9 @@ def test_no_other_word_of_a_result_is_lost(case: str) -> None:
         ("took a while", "took long"),
         ("14:23", "14:24"),
         ("today is 2026-11-30", "today is 2026-11-29"),
+        ("01/02/2024 10:00", "01/02/2024 11:00"),
+        ("4111111111111111", "4111111111111112"),
+        ("run.AbCdEf", "run.GhIjKl"),
     ],
 )
 def test_what_a_result_says_stays(old: str, new: str) -> None:
@@ -131,6 +151,13 @@ def test_what_a_result_says_stays(old: str, new: str) -> None:
 def test_dates_that_a_clock_may_have_told_count_only_in_results_of_date() -> None:
     one, two = after("2026-11-30 14:23", "date '+%F %R'"), after("2027-03-01 09:12", "date '+%F %R'")
     day, other = after("2026-11-30", "date +%F"), after("2027-03-01", "date +%F")
+    for told, later in (
+        ("30.11.2026", "01.03.2027"),
+        ("11/30/2026", "03/01/2027"),
+        ("2026/11/30", "2027/03/01"),
+    ):
+        assert normal(after(told, "date"), THEN) == normal(after(later, "date"), LATER)
+        assert normal(after(told, "cat x"), THEN) != normal(after(later, "cat x"), LATER)
 
     assert normal(one, THEN) == normal(two, LATER)
     assert normal(day, THEN) == normal(other, LATER)
@@ -145,11 +172,26 @@ def test_dates_that_a_clock_may_have_told_count_only_in_results_of_date() -> Non
         (f"commit {'1a' * 20}\nAuthor: a", f"commit {'9f' * 20}\nAuthor: a"),
         ("1a2b3c4 Tidy\n0000001 Start", "9f8e7d6 Tidy\n0000001 Start"),
         ("Updating 1a2b3c4..2b3c4d5", "Updating 9f8e7d6..8e7d6c5"),
+        ("done\n1a2b3c4", "done\n9f8e7d6"),
+        ("1a" * 20, "9f" * 20),
     ],
 )
 def test_hashes_of_commits_differ_only_in_results_of_git(old: str, new: str) -> None:
     assert normal(after(old, "cd x && git commit -am y")) == normal(after(new, "cd x && git commit -am y"))
     assert normal(after(old, "cat log")) != normal(after(new, "cat log"))
+
+
+def test_a_number_alone_on_its_line_is_no_commit() -> None:
+    assert normal(after("1234567", "git log | wc -c")) != normal(after("1234568", "git log | wc -c"))
+
+
+def test_names_that_a_template_of_mktemp_made_are_temporary() -> None:
+    command = "d=$(mktemp -d /tmp/run.XXXXXX) && f=$(mktemp -p $d my-XXXX); echo $d; echo $f"
+    one, two = (f"/tmp/run.{a}\n/tmp/run.{a}/my-{b}" for a, b in (("AbCdEf", "x1y2"), ("GhIjKl", "Z3z4")))
+
+    assert normal(after(one, command)) == normal(after(two, command))
+    assert normal(after(one)) != normal(after(two))
+    assert normal(after(one, command)) != normal(after(one.replace("my", "our"), command))
 
 
 def test_what_was_learned_of_a_result_is_known_in_the_answers_after_it() -> None:
@@ -284,6 +326,29 @@ def test_answers_name_the_ids_of_their_run() -> None:
     assert hidden == {"content": [{"type": "tool_use", "input": {"path": "/x/[[uuid 1]]/y", "n": 1}}]}
     assert names_of(UUIDS[1]).show(hidden) == json.loads(json.dumps(recorded).replace(*UUIDS))
     assert names_of("nothing").show(hidden) == hidden
+
+
+def test_answers_name_them_also_in_what_json_has_written_out() -> None:
+    _, names = normalise(after("[main 1a2b3c4] x\n/tmp/tmp.Ab3dEf5hIj", "git commit"), at(THEN))
+    written = "log: x\\n1a2b3c4\\t/tmp/tmp.Ab3dEf5hIj, 1a2b3c45, n1a2b3c4"
+
+    hidden = names.hide({"text": written})
+
+    expected = "log: x\\n[[commit 1]]\\t/tmp/[[temp 1]], 1a2b3c45, n1a2b3c4"
+    assert hidden == {"text": expected}
+    assert names.show(hidden) == {"text": written}
+
+
+def test_thousands_of_names_cost_no_more_than_a_few() -> None:
+    log = "\n".join(f"{number:07x} Commit {number}" for number in range(0xA000000, 0xA000000 + 5_000))
+    body = after(log, "git log --oneline")
+    began = time.process_time()
+
+    found, names = normalise(body, at(THEN))
+
+    assert "[[commit 5000]] Commit" in shown(found)
+    assert names.show(names.hide(log)) == log
+    assert time.process_time() - began < 20  # minutes, where each is looked for by itself
 
 
 def test_what_looks_like_a_placeholder_stays_what_it_is() -> None:

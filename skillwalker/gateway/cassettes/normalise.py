@@ -23,6 +23,10 @@ _DROPPED = frozenset({"metadata", "stream"})
 _PARTS = frozenset({"model", "system", "tools", "messages"})
 
 # A secret is overwritten with as many stars as it is long, and elsewhere there may be another in its place.
+_WORD = re.compile(r"[0-9A-Za-z]+")
+# In what JSON has written out, a word may begin after the letter of a line break.
+_START = r"\\[nrt](?=[0-9A-Za-z])|(?:(?<![0-9A-Za-z])|(?<=\\[nrt]))"
+_PLACEHOLDER = re.compile(r"\[\[[a-z]+ \d+\]\]")
 _SECRET = re.compile(rf"\*{{{SHORTEST},}}")
 
 
@@ -58,43 +62,67 @@ class Normal:
 
 
 @define
+class _Words:
+    """Texts that stand for others wherever they are words of their own; thousands cost no more than one.
+
+    Attributes:
+        odd: Those that are not of letters and digits alone.
+    """
+
+    _start: str = r"(?<![0-9A-Za-z])"
+    known: dict[str, str] = field(factory=dict)
+    odd: set[str] = field(factory=set)
+    _pattern: re.Pattern[str] | None = None
+
+    def add(self, text: str, meant: str) -> None:
+        self.known[text] = meant
+        if not _WORD.fullmatch(text):
+            self.odd.add(text)
+            self._pattern = None
+
+    def replace(self, text: str) -> str:
+        if not self.known:
+            return text
+        if self._pattern is None:
+            longest_first = sorted(self.odd, key=len, reverse=True)
+            odd = "".join(f"{re.escape(one)}(?![0-9A-Za-z])|" for one in longest_first)
+            self._pattern = re.compile(f"{self._start}(?:{odd}[0-9A-Za-z]+)")
+        return self._pattern.sub(lambda match: self.known.get(match[0], match[0]), text)
+
+
+@define
 class Names:
     """What the placeholders of one request stand for."""
 
     _placeholders: dict[str, str] = field(factory=dict)
     _numbers: Counter[str] = field(factory=Counter)
-    _spread: dict[str, str] = field(factory=dict)  # what can be told only by having been seen before
-    _pattern: re.Pattern[str] | None = None
+    _hidden: _Words = field(factory=lambda: _Words(_START))
+    _spread: _Words = field(factory=_Words)  # what can be told only by having been seen before
 
     def hide(self, value: Any) -> Any:
         """A JSON value with placeholders for all that they stand for."""
-        return _mapped(value, self._hidden(self._placeholders)) if self._placeholders else value
+        return _mapped(value, self._hidden.replace) if self._placeholders else value
 
     def show(self, value: Any) -> Any:
         """A JSON value with what the placeholders stand for; those of nothing stay."""
         meant = {placeholder: text for text, placeholder in self._placeholders.items()}
-        return _mapped(value, _replacing(meant, "{}")) if meant else value
+        return _mapped(
+            value, lambda text: _PLACEHOLDER.sub(lambda match: meant.get(match[0], match[0]), text)
+        )
 
     def placeholder(self, spot: Spot) -> str:
         if spot.value not in self._placeholders:
             self._numbers[spot.kind] += 1
-            self._placeholders[spot.value] = f"[[{spot.kind} {self._numbers[spot.kind]}]]"
+            name = f"[[{spot.kind} {self._numbers[spot.kind]}]]"
+            self._placeholders[spot.value] = name
+            self._hidden.add(spot.value, name)
             if spot.kind in ("file", "task", "temp", "commit"):
-                self._spread[spot.value] = self._placeholders[spot.value]
-                self._pattern = None
+                self._spread.add(spot.value, name)
         return self._placeholders[spot.value]
 
     def spread(self, text: str) -> str:
         """A text without spots, in which something that was seen before may be named."""
-        if not self._spread:
-            return text
-        if self._pattern is None:
-            self._pattern = _either(self._spread)
-        return self._pattern.sub(lambda match: self._spread[match[0]], text)
-
-    @staticmethod
-    def _hidden(placeholders: Mapping[str, str]) -> Any:
-        return _replacing(placeholders, "(?<![0-9A-Za-z]){}(?![0-9A-Za-z])|(?<=\\\\[nrt]){}(?![0-9A-Za-z])")
+        return self._spread.replace(text)
 
 
 def normalise(
@@ -233,13 +261,3 @@ def _mapped(value: Any, change: Any) -> Any:
             return value
         return {key: _mapped(inner, change) for key, inner in value.items()}
     return value
-
-
-def _either(texts: Iterable[str], around: str = "(?<![0-9A-Za-z]){}(?![0-9A-Za-z])") -> re.Pattern[str]:
-    one = "(?:" + "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)) + ")"
-    return re.compile(around.replace("{}", one))
-
-
-def _replacing(meant: Mapping[str, str], around: str) -> Any:
-    pattern = _either(meant, around)
-    return lambda text: pattern.sub(lambda match: meant[match[0]], text)

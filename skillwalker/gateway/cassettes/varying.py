@@ -6,9 +6,10 @@ is data, and only a time at which the trial ran is the clock's. Ids seen with Cl
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Literal
@@ -65,14 +66,19 @@ _RESULT = rf"""
         \d{{4}}-\d\d-\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\ ?[+-]\d\d:?\d\d)?
       | \d{{8}}[T_-]\d{{4}}(?:\d\d)?Z?
       | {_DAY}\ {_MONTH}\ [\ \d]\d\ \d\d:\d\d:\d\d(?:\ [AP]M)?(?:\ [A-Z]{{3,4}})?\ \d{{4}}(?:\ [+-]\d{{4}})?
+      | {_DAY}\ {_MONTH}\ \d\d\ \d{{4}}\ \d\d:\d\d:\d\d(?:\ GMT[+-]\d{{4}})?
+      | \d\d?/{_MONTH}/\d{{4}}:\d\d:\d\d:\d\d(?:\ [+-]\d{{4}})?
+      | (?:\d{{4}}/\d\d/\d\d|\d\d?/\d\d?/\d{{4}}|\d\d?\.\d\d?\.\d{{4}}),?\ \d\d?:\d\d(?::\d\d)?
+        (?:\.\d+|\ [AP]M)?
       | {_DAY},\ \d\d?\ {_MONTH}\ \d{{4}}\ \d\d:\d\d:\d\d\ (?:GMT|[+-]\d{{4}})
-      | {_MONTH}\ [\ \d]\d\ \d\d:\d\d
+      | {_MONTH}\ [\ \d]\d\ \d\d:\d\d(?::\d\d)?
       | \d{{10}}(?:\.\d+)?
-      | \d{{13}}
+      | \d{{13}}(?:\d{{3}}){{0,2}}
     ){_END}
 """
 _GIT = rf"""
   | {_LINE}(?P<commit>[0-9a-f]{{7,40}})(?=\ )
+  | {_LINE}(?P<commit7>(?=\d*[a-f])[0-9a-f]{{7,40}})(?=$|\\n|")
   | (?<=commit\ )(?P<commit2>[0-9a-f]{{7,40}}){_END}
   | (?<=now\ at\ )(?P<commit3>[0-9a-f]{{7,40}}){_END}
   | (?<=\ )(?P<commit4>[0-9a-f]{{7,40}})(?=\]\ )
@@ -80,9 +86,17 @@ _GIT = rf"""
   | (?<=[0-9a-f]\.\.)(?P<commit6>[0-9a-f]{{7,40}}){_END}
 """
 _DATE = rf"""
-  | {_START}(?P<day>\d{{4}}-\d\d-\d\d|\d{{8}}|\d\d:\d\d(?::\d\d)?){_END}
+  | {_START}(?P<day>
+        \d{{4}}[-/]\d\d[-/]\d\d|\d\d[./]\d\d[./]\d{{4}}|\d{{8}}|\d\d:\d\d(?::\d\d(?:\.\d+)?)?
+    ){_END}
 """
+_DAYS = ("%Y-%m-%d", "%Y%m%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+_NUMERIC = re.compile(
+    r"(\d+)[/.](\d+)[/.](\d+),? (?P<hour>\d+):(?P<minute>\d+)(?::(?P<second>\d+))?(?:\.\d+)?"
+    r"(?: (?P<half>[AP])M)?"
+)
 _FLAGS = re.VERBOSE | re.MULTILINE
+_TEMPLATE = re.compile(r"([\w.-]+[._-])(X{3,})")  # of `mktemp`, whose command names it
 _NUMBER = re.compile(r"\d+$")
 
 
@@ -103,25 +117,34 @@ def spots(text: str, source: Source, command: str = "") -> tuple[Spot, ...]:
         command: What a shell was asked to do, of a result.
     """
     git, date = re.search(r"\bgit\b", command) is not None, re.search(r"\bdate\b", command) is not None
+    templates = tuple(_TEMPLATE.findall(command)) if "mktemp" in command else ()
     scan = _scan_again if len(text) <= _SCAN_KEPT_CHARS else _scan
-    return scan(text, source, git, date)
+    return scan(text, source, git, date, templates)
 
 
-def _scan(text: str, source: Source, git: bool, date: bool) -> tuple[Spot, ...]:
-    return tuple(_spots(text, _pattern(source, git, date)))
+def _scan(
+    text: str, source: Source, git: bool, date: bool, templates: tuple[tuple[str, str], ...]
+) -> tuple[Spot, ...]:
+    return tuple(_spots(text, _pattern(source, git, date, templates)))
 
 
 # The same texts come with every request of a trial, and many with every trial.
 _scan_again = functools.lru_cache(maxsize=256)(_scan)
 
 
-@functools.cache
-def _pattern(source: Source, git: bool, date: bool) -> re.Pattern[str]:
+@functools.lru_cache(maxsize=256)
+def _pattern(
+    source: Source, git: bool, date: bool, templates: tuple[tuple[str, str], ...]
+) -> re.Pattern[str]:
     parts = [_IDS]
     if source != "said":
         parts.append(_TOLD)
     if source == "result":
-        parts += [_RESULT, _GIT if git else "", _DATE if date else ""]
+        made = (
+            rf"| (?<={re.escape(before)})(?P<temp{number}>[0-9A-Za-z]{{{len(letters)}}}){_END}"
+            for number, (before, letters) in enumerate(templates)
+        )
+        parts += [*made, _RESULT, _GIT if git else "", _DATE if date else ""]
     return re.compile("".join(parts), _FLAGS)
 
 
@@ -160,7 +183,7 @@ class Window:
                 times = (f"{start:%Y-%m-%d} {written}", f"{end:%Y-%m-%d} {written}")
                 if any(self.holds(one) for one in times):
                     return True
-            elif written.replace("-", "") in (f"{start:%Y%m%d}", f"{end:%Y%m%d}"):
+            elif any(written in (f"{start:{how}}", f"{end:{how}}") for how in _DAYS):
                 return True
         return False
 
@@ -168,8 +191,13 @@ class Window:
 def _moments(written: str, now: datetime) -> Iterator[datetime]:
     """What a written time may mean; without a zone where it tells none."""
     try:
-        if re.fullmatch(r"\d{10}(\.\d+)?|\d{13}", written):
-            yield datetime.fromtimestamp(float(written) / (1000 if len(written) == 13 else 1), UTC)
+        if re.fullmatch(r"\d{10}(\.\d+)?|\d{13}(\d{3}){0,2}", written):
+            whole, _, _ = written.partition(".")
+            yield datetime.fromtimestamp(int(whole) / 10 ** (len(whole) - 10), UTC)
+        elif match := _NUMERIC.fullmatch(written):
+            yield from _numeric(match)
+        elif "/" in written:
+            yield from _in_forms(written, ("%d/%b/%Y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S %z"))
         elif re.match(r"\d{4}-", written):
             yield datetime.fromisoformat(re.sub(r" (?=[+-]\d\d:?\d\d$)", "", written.replace(",", ".")))
         elif written[0].isdigit():
@@ -179,11 +207,32 @@ def _moments(written: str, now: datetime) -> Iterator[datetime]:
             yield parsedate_to_datetime(written)
         elif re.match(_MONTH, written):
             for year in (now.year, now.year - 1):
-                yield datetime.strptime(f"{year} {written}", "%Y %b %d %H:%M")
+                yield from _in_forms(f"{year} {written}", ("%Y %b %d %H:%M", "%Y %b %d %H:%M:%S"))
+        elif re.match(rf"{_DAY} {_MONTH} \d\d \d{{4}}", written):
+            yield from _in_forms(written, ("%a %b %d %Y %H:%M:%S", "%a %b %d %Y %H:%M:%S GMT%z"))
         else:
             yield _of_date_program(written)
     except (ValueError, OverflowError, OSError):
         return
+
+
+def _numeric(match: re.Match[str]) -> Iterator[datetime]:
+    """`11/12/2026` is a day in November or in December; nobody knows."""
+    first, second, third = (int(match[number]) for number in (1, 2, 3))
+    hour, minute, moment = (int(match[part] or 0) for part in ("hour", "minute", "second"))
+    if match["half"]:
+        hour = hour % 12 + 12 * (match["half"] == "P")
+    days = [(first, second, third)] if first > 31 else [(third, second, first), (third, first, second)]
+    for day in days:
+        with contextlib.suppress(ValueError):
+            yield datetime(*day, hour, minute, moment)
+
+
+def _in_forms(written: str, forms: Iterable[str]) -> Iterator[datetime]:
+    """What it means in those forms that it has."""
+    for form in forms:
+        with contextlib.suppress(ValueError):
+            yield datetime.strptime(written, form)
 
 
 def _of_date_program(written: str) -> datetime:
