@@ -80,12 +80,13 @@ _NO_SUBJECT = re.compile(
     r"(?:when|whenever|if|it|is|are|this|that|these|use|uses|used|do|does|not|no|never|always|what|how|why|you|like|i|we"
     r"|encountering|having|needing|seeing|missing|hitting|facing|receiving|something|anything|its|them|everything"
     r"|has|have|and|or|must|should|can|also|only|see|requires?|supports?|works?|powered|built|based|auto|one|once"
-    r"|users?\s+\w+s|ready|about|requests|two|three|four|five|both|part|per|via|from|by|at|as|in|on|to|for|with|after|before|during|replace|description|todo|delegate|spawn"
+    r"|users?\s+\w+s|needs|hand|ready|about|requests|two|three|four|five|both|part|per|via|from|by|at|as|in|on|to|for|with|after|before|during|replace|description|todo|delegate|spawn"
     r"|invoke|load)\b",
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(
-    r"\b(?:requests?|occurs?|tasks?|contexts?)$|\b(?:is|are|was|has|have|owns|does)\b|ly$", re.IGNORECASE
+    r"^(?:agents?|software|products?|code|work|skills?|tools?|it|things?)$|\b(?:requests?|occurs?|tasks?|contexts?)$|\b(?:is|are|was|has|have|owns|does)\b|ly$",
+    re.IGNORECASE,
 )
 _COMMON_ENDING = re.compile(
     r"(?:ing|ment|tion|sion|ity|sis|ance|ence|ness|ship|ive|ous|al|ic|ed|ures?|ies|ers?|ors?)$"
@@ -98,7 +99,8 @@ _ROW = re.compile(
 )
 _SLASHED = re.compile(r"(?P<first>[\w-]+)(?:/[\w-]+)+(?P<what>\s.*)")
 _NO_THING = re.compile(
-    r"(?:like|such|that|which|and|or|of|is|are|to|when|if|no|nothing|none|help|before|after)\b", re.IGNORECASE
+    r"(?:like|such|that|which|and|or|of|is|are|to|when|if|no|nothing|none|help|before|after|as|accordingly|it\s+(?:before|after|when))\b",
+    re.IGNORECASE,
 )
 _CLAIMS = ("verify", "check", "confirm", "validate", "prove", "ensure", "show", "test")
 _NEW = words("the a an my your their new all existing any each this these")
