@@ -25,7 +25,7 @@ SAYS_DONE = {"result-contains": "done"}
 
 
 def trials(
-    root: Path, image: str, limits: Limits | None = None, timeout_seconds: float = 120.0
+    root: Path, image: str, limits: Limits | None = None, timeout_seconds: float = 900.0
 ) -> dict[str, TrialResult]:
     """Runs all that is in `root`; the one trial of each test by the test's name."""
     request = RunRequest(
@@ -53,16 +53,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-BIG = "for i in 1 2 3; do head -c 40M /dev/zero > {}/$i; done; sleep 60 & wait"
+BIG = "for i in 1 2 3; do head -c 40M /dev/zero > {}/$i; done; sleep 600 & wait"
 
 
 def test_what_a_trial_may_use_has_limits_and_each_is_told(root, sandbox_image):
     fill = {
         "work directory": bash(BIG.format(".")),
         "hidden from its user": bash(
-            "mkdir d; for i in 1 2 3; do head -c 40M /dev/zero > d/$i; done; chmod 0 d; sleep 60 & wait"
+            "mkdir d; for i in 1 2 3; do head -c 40M /dev/zero > d/$i; done; chmod 0 d; sleep 600 & wait"
         ),
-        "many files": bash("python3 -c 'for i in range(60_000): open(str(i), \"x\")'; sleep 60 & wait"),
+        "many files": bash("python3 -c 'for i in range(60_000): open(str(i), \"x\")'; sleep 600 & wait"),
         "memory": bash("python3 -c 'x = bytearray(900 << 20)'"),
         "processes": bash(":(){ :|:& };: 2> /dev/null; sleep 2; echo survived"),
     }
@@ -155,6 +155,15 @@ class Terminal(io.StringIO):
         return True
 
 
+class Attentive(LiveProgress):
+    """Shows everything, also what is over before the display would be drawn again."""
+
+    def doing(self, trial_id: str, text: str) -> None:
+        super().doing(trial_id, text)
+        assert self._live
+        self._live.refresh()
+
+
 def test_requests_are_repeated_a_few_times_and_whoever_watches_sees_it(root, sandbox_image, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "xterm")
@@ -164,7 +173,7 @@ def test_requests_are_repeated_a_few_times_and_whoever_watches_sees_it(root, san
     request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=sandbox_image, jobs=2)
     terminal = Terminal()
 
-    with LiveProgress(terminal, 2) as progress:
+    with Attentive(terminal, 2) as progress:
         found = session.run(prepare(request), progress, print)
 
     recovers, busy_on = (test.trials[0] for test in found.tests)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import os
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -58,10 +57,8 @@ def test_a_kill_takes_everything_and_is_not_out_of_memory(lab: Lab) -> None:
         "(trap '' TERM INT; echo child; exec sleep 1000) & trap '' INT TERM; wait; sleep 1000"
     )
     rest = until(process, b"child")
-    start = time.monotonic()
     process.kill()
-    assert list(rest) == []
-    assert time.monotonic() - start < 10
+    assert list(rest) == []  # and not when what was started ends by itself
     assert (process.wait().code, process.wait().out_of_memory) == (137, False)
     process.close()
 
