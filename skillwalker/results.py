@@ -64,6 +64,13 @@ class TrialResult:
     notes: tuple[str, ...] = ()
     spent: tuple[Spend, ...] = ()
 
+    @property
+    def advice(self) -> str | None:
+        """What to do about its reason; None where it has none."""
+        if self.reason is Reason.INTERRUPTED and self.outcome is not Outcome.UNMEASURED:
+            return "what decides it had been seen before, so there is nothing to go on with"
+        return self.reason.advice if self.reason else None
+
 
 @frozen
 class Target:

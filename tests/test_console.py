@@ -131,7 +131,7 @@ def test_a_trial_that_was_decided_before_the_interruption_need_not_run_again(out
     trial = a_trial(outcome, reason=Reason.INTERRUPTED)
     text = run_report(run_with(a_test("cut", trial)))
     decided = outcome is not Outcome.UNMEASURED
-    assert ("interrupted: late, after what decides the trial had been seen" in text) is decided
+    assert ("what decides it had been seen before, so there is nothing to go on with" in text) is decided
     assert ("go on with --resume" in text) is not decided
 
 

@@ -173,7 +173,7 @@ def attempt_lines(attempt: Attempt, paint: Paint = plain) -> Iterator[str]:
     yield f"ran       {version}, {safe(run.tests[0].model)}, {run.sandbox}{_took(trial)}"
     if trial.reason:
         yield paint(f"broken    {trial.reason}: {safe(trial.message)}", "yellow")
-        yield f"          {trial.reason.advice}"
+        yield f"          {trial.advice}"
     yield from (f"listed    {line}" for line in _listed_lines(attempt))
     calls = list(_calls(attempt))
     nothing = "nothing" if attempt.measured else "nothing that was seen; it may have been cut off before"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from skillwalker.expectations.base import Detail
-from skillwalker.outcomes import Outcome, Reason
+from skillwalker.outcomes import Outcome
 from skillwalker.reports.figures import activation_tables, controls, judges_cost, passed_of, saved
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
@@ -184,19 +184,14 @@ def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]
     """What is worth knowing of a trial of a test that passed: nothing is to be done about it."""
     which = f"trial {trial.index}: " if numbered else ""
     if trial.reason:
-        yield f"{_MARGIN}{paint(which + _reason(trial), 'dim')}"
+        more = f"; {trial.advice}" if trial.advice != trial.reason.advice else ""
+        yield f"{_MARGIN}{paint(which + _reason(trial) + more, 'dim')}"
     for text in trial.notes:
         yield f"{_MARGIN}{paint(f'{which}note: {safe(text, 300)}', 'dim')}"
 
 
-def _was_decided(trial: TrialResult) -> bool:
-    """Whether the run was interrupted after a trial had shown what decides it: it need not run again."""
-    return trial.reason is Reason.INTERRUPTED and trial.outcome is not Outcome.UNMEASURED
-
-
 def _reason(trial: TrialResult) -> str:
-    said = f"{trial.reason}: {safe(trial.message, 500)}" if trial.message else str(trial.reason)
-    return f"{said}, after what decides the trial had been seen" if _was_decided(trial) else said
+    return f"{trial.reason}: {safe(trial.message, 500)}" if trial.message else str(trial.reason)
 
 
 def _trials(test: TestResult) -> str:
@@ -218,8 +213,7 @@ def _trial_lines(trial: TrialResult, paint: Paint, *, numbered: bool, rehearsed:
         yield f"{margin}unmeasured: {', '.join(unseen)}"
     if trial.reason:
         yield f"{margin}{paint(_reason(trial), 'yellow')}"
-        if not _was_decided(trial):
-            yield f"{margin}{paint('-> ' + trial.reason.advice, 'dim')}"
+        yield f"{margin}{paint(f'-> {trial.advice}', 'dim')}"
     for text in trial.notes:
         yield f"{margin}{paint(f'note: {safe(text, 300)}', 'dim')}"
 

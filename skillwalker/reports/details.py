@@ -59,7 +59,7 @@ def _trial(run: RunResult, test: TestResult, trial: TrialResult, paint: Paint) -
     if trial.reason:
         yield paint(f"    {trial.reason}: {safe(trial.message)}", "yellow")
         if test.outcome is not Outcome.PASSED:
-            yield f"    -> {trial.reason.advice}"
+            yield f"    -> {trial.advice}"
     for one in trial.judged:
         message = verdict_message(one, rehearsed=run.model_source == "rehearsal")
         yield f"    {one.verdict.outcome}: {safe(one.type)}: {safe(message)}"

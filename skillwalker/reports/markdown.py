@@ -122,7 +122,7 @@ def _trial(source: Source, test: TestResult, trial: TrialResult) -> Iterator[str
             yield from _verdict(one, rehearsed=rehearsed)
     if trial.reason:
         said = f": {code(trial.message)}" if trial.message else ""
-        yield f"  - **{trial.reason}**{said}; {trial.reason.advice.replace('<', '&lt;')}\n"
+        yield f"  - **{trial.reason}**{said}; {(trial.advice or '').replace('<', '&lt;')}\n"
     for moment in Moments(source.directory).of(test, trial):
         yield f"  - {moment.label}: {code(moment.text)}\n"
     for text in trial.notes:
