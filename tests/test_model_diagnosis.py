@@ -102,7 +102,7 @@ def test_a_server_that_is_not_there(monkeypatch):
     )
     done = threading.Event()
     monkeypatch.setattr(model_diagnosis, "PROBE_SECONDS", 0.1)
-    with Server(lambda _: done.wait(20)) as server:
+    with Server(lambda _: done.wait(120)) as server:
         assert "nothing came in time" in probe(key(server.url)).message
         done.set()
 

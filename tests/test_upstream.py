@@ -296,7 +296,7 @@ def test_a_host_that_has_no_address(monkeypatch):
 
 def test_a_server_that_does_not_answer_in_time():
     done = threading.Event()
-    with Server(lambda _: done.wait(20)) as server:
+    with Server(lambda _: done.wait(120)) as server:
         (replied,) = forward(key(server.url), exchange(), answer_seconds=0.1)
         done.set()
     assert (replied.refused.status, replied.refused.type) == (504, "timeout_error")
