@@ -46,6 +46,12 @@ def test_failed_is_an_error_at_the_test_and_unmeasured_a_warning(tmp_path: Path)
     assert total == "3 tests: 1 passed, 1 failed, 1 unmeasured"
 
 
+def test_how_many_trials_passed_is_told_with_it(tmp_path: Path) -> None:
+    trials = (a_trial("bad", n, verdict(PASSED if n == 1 else FAILED)) for n in (1, 2, 3))
+    (_, _, said), _ = commands(stored(tmp_path, a_test("bad", *trials)))
+    assert said.startswith("1 of 3 measured passed, 2 needed; flaky%0A")
+
+
 def test_without_the_eval_there_is_no_place(tmp_path: Path) -> None:
     source = stored(tmp_path, a_test("bad", a_trial("bad", 1, verdict(FAILED))))
     assert set(commands(source)[0][1]) == {"title"}

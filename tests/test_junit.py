@@ -9,16 +9,17 @@ from xml.etree import ElementTree
 from hostile import hostile_run
 from stored_runs import FAILED, PASSED, UNMEASURED, a_test, a_trial, stored, verdict
 
-from skillwalker.outcomes import Reason
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.reports.junit import junit
 from skillwalker.reports.source import Source
+from skillwalker.results import TestResult
 
 # Jenkins' xUnit plugin, junit-10: what may stand in what, and which attributes each has; a star: required.
 CHILDREN = {
     "testsuites": {"testsuite"},
     "testsuite": {"properties", "testcase"},
     "properties": {"property"},
-    "testcase": {"skipped", "error", "failure"},
+    "testcase": {"skipped", "error", "failure", "system-out"},
 }
 ATTRIBUTES = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
@@ -74,6 +75,15 @@ def test_failed_is_a_failure_and_unmeasured_an_error(tmp_path: Path) -> None:
     assert error is not None
     assert error.get("type") == "timeout"
     assert "-> raise --timeout" in (error.text or "")
+
+
+def test_trials_that_disagree_are_told_of_passed_tests_too(tmp_path: Path) -> None:
+    def trials(name: str, *outcomes: Outcome) -> TestResult:
+        return a_test(name, *(a_trial(name, n + 1, verdict(one)) for n, one in enumerate(outcomes)))
+
+    root = parsed(stored(tmp_path, trials("a", PASSED, FAILED, PASSED), trials("b", FAILED, PASSED, FAILED)))
+    assert root.findtext(".//system-out") == "2 of 3 measured passed, 2 needed; flaky"
+    assert (root.findtext(".//failure") or "").startswith("1 of 3 measured passed, 2 needed; flaky\n")
 
 
 def test_an_eval_is_a_suite(tmp_path: Path) -> None:

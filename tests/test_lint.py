@@ -75,6 +75,12 @@ def test_what_only_a_judge_can_tell_is_not_taken_for_passed(tmp_path: Path) -> N
     assert rules(tmp_path, tests, {}, rubrics={"r.md": "- It is tidy\n"}) == []
 
 
+def test_a_judge_that_nothing_can_fail_is_no_expectation(tmp_path: Path) -> None:
+    judge = {"llm-judge": {"rubricFile": "r.md", "threshold": 0, "votes": 3}}
+    tests = [{"name": "t", "expect": [judge]}]
+    assert rules(tmp_path, tests, {}, rubrics={"r.md": "- It is tidy\n- It is short\n"}) == ["do-nothing"]
+
+
 @pytest.mark.parametrize(
     ("expect", "passes"),
     [

@@ -27,10 +27,36 @@ def test_a_list_item_is_a_criterion(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "# Heading only\n", "Some words.\n- ", "-no space", "1.no space", "---", "- - -", "* * *",
-     "```\n- in a fence\n```", "~~~~\n- a\n~~~\n- b\n~~~~", "    - indented code", "**bold**"],
+     "```\n- in a fence\n```", "~~~~\n- a\n~~~\n- b\n~~~~", "    - indented code", "**bold**",
+     "- [ ]\n- [x] \n1. [X]", "---\ntags:\n- csv\n- tidy\n---\n", "---\ntitle: x\nlist:\n  - a\n..."],
 )  # fmt: skip
 def test_anything_else_is_none(text: str) -> None:
     assert texts(text) == []
+
+
+@pytest.mark.parametrize(
+    ("rubric", "found"),
+    [
+        ("---\ntags:\n- csv\n---\n- real\n", ["real"]),
+        ("---\n- a\n---\n- b\n", ["a", "b"]),  # a rule, and no frontmatter
+        ("---\nNote: these count.\n- a\n", ["a"]),  # never closed
+        ("- a\n---\nkey: value\n- b\n---\n", ["a", "b"]),  # not at the beginning
+        ("- [ ]\n- [y] odd\n- [ ] [x] both\n", ["[y] odd", "[x] both"]),
+    ],
+)
+def test_frontmatter_and_empty_boxes_swallow_no_criterion(rubric: str, found: list[str]) -> None:
+    assert texts(rubric) == found
+
+
+def test_a_problem_below_frontmatter_has_its_own_line() -> None:
+    with pytest.raises(ValueError, match="the code fence of line 4 is never closed"):
+        parse_rubric("---\ntitle: x\n---\n```\n- a\n")
+
+
+def test_much_that_looks_like_frontmatter_costs_no_more_than_its_length() -> None:
+    began = time.process_time()
+    assert texts("---\na: b\n" + "x: y\n" * 200_000 + "- a\n") == ["a"]
+    assert time.process_time() - began < 20
 
 
 def test_ids_count_through_all_sections() -> None:

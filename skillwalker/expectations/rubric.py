@@ -1,10 +1,10 @@
 """Reads a rubric: a markdown file whose list items are the criteria.
 
-An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it. Lines that go
-on, and lists inside an item, belong to its criterion. Headings, other paragraphs, code fences and what stands
-in `<!-- -->` are no criteria; a criterion keeps the headings above it, since they often say what kind of
-criterion it is. A heading `File: PATH` says more: what stands below it is about that file of the final work
-directory.
+An item begins with `- `, `* `, `+ `, `1. ` or `1) `; a checkbox after that is no part of it, and alone is no
+item. Lines that go on, and lists inside an item, belong to its criterion. Headings, other paragraphs, code
+fences, frontmatter and what stands in `<!-- -->` are no criteria; a criterion keeps the headings above it,
+since they often say what kind of criterion it is. A heading `File: PATH` says more: what stands below it is
+about that file of the final work directory.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from skillwalker.folders import find_inside, path_fault
 
 FOLDER = "rubrics"
 
-_ITEM = re.compile(r"(?P<indent> {0,3})(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
+_ITEM = re.compile(
+    r"(?P<indent> {0,3})(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?!\[[ xX]\][ \t]*$)(?P<text>\S.*)"
+)
 _HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<text>.*)")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
 _CODE = re.compile(r"`+")
 _RULE = re.compile(r"(?:[-*_][ \t]*){3,}")
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n(?=\s*[A-Za-z_][\w-]*:)(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _FILE = re.compile(r"[Ff]ile:[ \t]*(?P<ticks>`*)(?P<path>.*?)(?P=ticks)")
 
 
@@ -101,7 +104,10 @@ def parse_rubric(text: str) -> tuple[Criterion, ...]:
     fence, opened = "", 0
     in_comment = False
     after_blank = False
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if front := _FRONTMATTER.match(text):  # its lists are no criteria; the numbers of lines stay
+        text = "\n" * front[0].count("\n") + text[front.end() :]
+    for number, line in enumerate(text.split("\n"), 1):
         if fence:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""

@@ -1,16 +1,19 @@
 """What passes without any work: expectations are put to an answer that does nothing and to one that repeats
-the prompt. No model is asked; what only a judge can tell counts as not passed."""
+the prompt. No model is asked: a judge finds no criterion met."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from skillwalker.checks import CheckedTest
-from skillwalker.expectations.base import Trial
+from skillwalker.errors import JudgeError
+from skillwalker.expectations.base import JudgeAnswer, Services, Trial
 from skillwalker.expectations.bound import judge_trial
+from skillwalker.judging import answer_text, asked_ids, output_config
 from skillwalker.lint.finding import Remark, test_path
 from skillwalker.outcomes import Outcome
 from skillwalker.testing.transcripts import TranscriptBuilder
@@ -57,9 +60,20 @@ def _passed(test: CheckedTest, answer: str) -> list[bool]:
             names=names,
             duration_ms=1000,
             cost_usd=0.001,
+            services=Services(judge=_Denies()),
             workspace=Workspace(directory / "workspace.tar", tree if scaffold else None),
         )
         return [judge_trial(bound, trial).outcome is Outcome.PASSED for bound in test.expectations]
+
+
+class _Denies:
+    """A judge that finds nothing good; what passes all the same needs no judge."""
+
+    def ask(self, *, model: str, system: str, prompt: str, schema: Mapping[str, Any]) -> JudgeAnswer:
+        ids = asked_ids({"output_config": output_config(schema)})
+        if ids is None:
+            raise JudgeError("no model is asked")
+        return JudgeAnswer(json.loads(answer_text((one, False, "") for one in ids)), model)
 
 
 def _is_negative(bound: Any) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.console import banner, counts, test_lines
+from skillwalker.reports.figures import passed_of
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
 from skillwalker.results import TestResult
@@ -60,7 +61,8 @@ def _annotation(level: str, source: Source, test: TestResult, base: Path | None)
             properties["line"] = str(place.line)
     properties["title"] = f"{safe(test.eval)}::{safe(test.name)} {test.outcome}"
     _, *lines = test_lines(source.run, test, moments=Moments(source.directory))
-    message = "\n".join(line.strip() for line in lines) or str(test.outcome)
+    together = [passed_of(test)] if test.planned > 1 else []
+    message = "\n".join([*together, *(line.strip() for line in lines)]) or str(test.outcome)
     return command(level, message[:_MESSAGE], properties)
 
 

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.console import banner, never_ran, test_lines
-from skillwalker.reports.facts import run_facts
+from skillwalker.reports.facts import passed_of, run_facts
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source, started
 from skillwalker.results import Skipped, TestResult
@@ -69,7 +69,10 @@ def _case(source: Source, test: TestResult) -> Element:
     case = Element("testcase", {"name": legal(test.name), "classname": legal(test.eval)})
     if time := _time([test]):
         case.set("time", time)
+    together = [passed_of(test)] if test.planned > 1 else []
     if test.outcome is Outcome.PASSED:
+        if together:  # how many trials passed, and whether they agree
+            SubElement(case, "system-out").text = together[0]
         return case
     if never_ran(source.run, test):
         SubElement(case, "skipped", {"message": "not run: the run was interrupted"})
@@ -80,7 +83,7 @@ def _case(source: Source, test: TestResult) -> Element:
     type_ = "failed" if test.outcome is Outcome.FAILED else reasons[0] if reasons else "unmeasured"
     lines = [legal(line.strip()) for line in lines]
     told = SubElement(case, kind, {"type": type_, "message": lines[0] if lines else type_})
-    told.text = "\n".join(lines)
+    told.text = "\n".join([*together, *lines])
     return case
 
 
