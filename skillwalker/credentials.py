@@ -133,11 +133,10 @@ def advice(credentials: Credentials, platform: str) -> str:
         platform: `sys.platform`.
     """
     ways = [
-        f"set {API_KEY}",
+        f"set {API_KEY}, or run without a model (--rehearse, or --replay DIR)",
         f"or, for a server of your own, {AUTH_TOKEN} and {BASE_URL}",
         f"or, for a subscription, {SUBSCRIPTION_TOKEN} (`claude setup-token` prints one) "
         f"and {SUBSCRIPTION_SETTING}",
-        "or run without a model: --rehearse, or --replay DIR",
     ]
     text = "no credential for the model: " + "; ".join(ways)
     if platform == "darwin":

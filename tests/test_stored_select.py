@@ -57,6 +57,9 @@ def test_what_matches_nothing_names_what_comes_near(run):
     with pytest.raises(NothingSelectedError, match=r"csv::helo matches no test.*near: csv::hello") as caught:
         selected(run, ("csv::helo", "wrong\x1b"))
     assert "\x1b" not in str(caught.value)
+    assert r"wrong\x1b matches no test of run 20261130T101500Z-3f9a1c; there are: csv::tidy" in str(
+        caught.value
+    )
     with pytest.raises(NothingSelectedError, match="matches no name and no tag of 3 tests of run .*: tidy"):
         selected(run, ("csv",), "absent")
     with pytest.raises(NothingSelectedError, match="nothing failed"):

@@ -58,8 +58,9 @@ def _named(run: RunResult, select: Sequence[str], cwd: Path | None) -> tuple[Tes
     for word in select:
         if not (matched := _matching(run.tests, word, cwd) or _controls(run, word)):
             names = [_full(test) for test in run.tests]
-            close = near(word, [*names, *{test.eval for test in run.tests}]) or tuple(names[:5])
-            missed.append(f"{safe(word)} matches no test of run {run.run_id}; near: {listed(close)}")
+            close = near(word, [*names, *{test.eval for test in run.tests}])
+            hint = f"near: {listed(close)}" if close else f"there are: {listed(names, 5)}"
+            missed.append(f"{safe(word)} matches no test of run {run.run_id}; {hint}")
         wanted.update((test.eval, test.name, test.arm) for test in matched)
     if missed:
         raise NothingSelectedError("\n".join(missed))
