@@ -141,15 +141,18 @@ def one_line(text: str) -> str:
     return " ".join(plain.split()).replace("<!--", "<! --")
 
 
-def write_draft(draft: Draft, root: Path) -> list[Path]:
+def write_draft(draft: Draft, root: Path, here: Path | None = None) -> list[Path]:
     """Writes the eval, all of it or nothing; returns its files.
+
+    Args:
+        here: What paths in messages are relative to; None: `root`.
 
     Raises:
         ConfigurationError: something is there already, or it cannot be written.
     """
     directory = root / EVALS / draft.name
     if os.path.lexists(directory):
-        where = safe(directory.relative_to(root).as_posix())
+        where = safe(shown(directory, root, here or root))
         raise ConfigurationError([f"{where} is there already; name another eval with --eval NAME"])
     partial = directory.with_name(f".{draft.name}.partial-{os.getpid()}")
     contents = draft.contents()
@@ -164,6 +167,12 @@ def write_draft(draft: Draft, root: Path) -> list[Path]:
         why = error.strerror or str(error)
         raise ConfigurationError([Problem(f"cannot be written: {why}", file=safe(str(directory)))]) from None
     return [directory / name for name in contents]
+
+
+def shown(path: Path, root: Path, here: Path) -> str:
+    """A path below `root` as it is found from `here`; in full from outside, where it would lead far up."""
+    near = path.is_relative_to(here) or here.is_relative_to(root)
+    return os.path.relpath(path, here) if near else str(path)
 
 
 def _slug(name: str) -> str:

@@ -133,32 +133,46 @@ def _answers(target: Target, named: str) -> bool:
 def _plugins_below(root: Path) -> Iterator[str]:
     """Paths for `plugins`, relative to `root`: directories with a manifest, `.claude`, the root itself."""
     named = (root / MANIFEST).exists()
-    if named:
-        yield "."
-    yield from _directories(root, root, 1)
+    found = ["."] if named else []
+    found += _directories(root, root, 1)
     if not named and (is_marketplace(root) or _is_plugin(root)):
-        yield "."
+        found.append(".")
+    yield from found or _bare_skills(root, root, 1)
+
+
+def _bare_skills(directory: Path, root: Path, depth: int) -> Iterator[str]:
+    """Directories with a SKILL.md, where no plugin is: Claude Code makes a plugin of each."""
+    for path in _below(directory):
+        if (path / SKILL_FILE).is_file():
+            yield path.relative_to(root).as_posix()
+        elif depth < _DEPTH:
+            yield from _bare_skills(path, root, depth + 1)
 
 
 def _directories(directory: Path, root: Path, depth: int) -> Iterator[str]:
-    try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if not entry.is_dir(follow_symlinks=False) or entry.name in _PASSED_OVER:
-            continue
-        path = Path(entry.path)
-        if entry.name == CLAUDE:
-            if _is_plugin(path):
-                yield path.relative_to(root).as_posix()
-            continue
-        if entry.name.startswith("."):
-            continue
+    claude = directory / CLAUDE
+    if claude.is_dir() and not claude.is_symlink() and _is_plugin(claude):
+        yield claude.relative_to(root).as_posix()
+    for path in _below(directory):
         if (path / MANIFEST).is_file():
             yield path.relative_to(root).as_posix()
         if depth < _DEPTH:
             yield from _directories(path, root, depth + 1)
+
+
+def _below(directory: Path) -> list[Path]:
+    """The directories in it that may hold a plugin, by name."""
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    return [
+        Path(entry.path)
+        for entry in entries
+        if entry.is_dir(follow_symlinks=False)
+        and entry.name not in _PASSED_OVER
+        and not entry.name.startswith(".")
+    ]
 
 
 def _is_plugin(directory: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,10 @@ def test_a_skill_gets_positives_near_misses_and_a_task(root: Path, run_cli: Cli)
 
     assert called.code == 0
     assert called.err.splitlines() == [
-        "note: no neighbouring skill comes near, so the near misses (tagged edit-me) are made of its own words: "
-        "think of better ones"
+        "note: no neighbouring skill comes near, so the near misses (tagged edit-me) are made of its own "
+        "words: think of better ones"
     ]
-    assert called.out.splitlines()[0] == "evals/tidy/tests.json"
+    assert called.out.splitlines()[0] == str(root / "evals/tidy/tests.json")
     assert "run --isolated --rehearse tidy" in called.out
     assert value["plugins"] == ["acme"]
     call, near, task = value["tests"]
@@ -134,7 +135,10 @@ def test_a_name_that_is_no_directorys_is_refused(root: Path, run_cli: Cli, name:
 def test_nobody_there_to_ask_means_saying_what_to_give(root: Path, run_cli: Cli) -> None:
     called = run_cli("--root", root, "init")
     assert called.code == 4
-    assert "there are 4 skills and agents; name one: skillwalker init acme:forked" in called.err
+    assert called.err.splitlines() == [
+        "there are 4 skills and agents; name one:",
+        *(f"  skillwalker --root {root} init acme:{name}" for name in ("forked", "hello", "tidy", "auditor")),
+    ]
 
 
 @pytest.mark.parametrize(("answer", "code"), [(2, 0), (9, 4)])
@@ -317,9 +321,127 @@ def test_a_file_of_which_nothing_can_be_taken_over_leaves_nothing(root: Path, ru
     source = write(
         root / "a.json", json.dumps([{"query": "a", "should_trigger": "hello", "should_not_trigger": ["x"]}])
     )
-    called = run_cli("--root", root, "init", "tidy", "--from", source)
+    called = run_cli("--root", root, "init", "acme:tidy", "--from", source)
     assert (called.code, (root / "evals").exists()) == (4, False)
     assert "could be taken over" in called.err
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("list.json", {"skill_name": "hello", "evals": QUERIES}),
+        ("list.json", [{"query": "a", "should_trigger": "hello"}]),
+        ("acme/skills/hello/evals/list.json", QUERIES),
+    ],
+)
+def test_a_file_about_another_skill_is_taken_only_for_one_that_is_named_in_full(
+    root: Path, run_cli: Cli, place: str, value: Any
+) -> None:
+    source = write(root / place, json.dumps(value))
+    refused = run_cli("--root", root, "init", "tidy", "--from", source)
+
+    assert (refused.code, (root / "evals").exists()) == (4, False)
+    assert "hello, not about acme:tidy; if that is meant all the same, name it in full:" in refused.err
+    assert refused.err.splitlines()[1] == f"  skillwalker --root {root} init acme:tidy --from {source}"
+    taken = run_cli("--root", root, "init", "acme:tidy", "--from", source)
+    assert taken.code == 0
+    assert "hello, and was taken for acme:tidy, as you said" in taken.err
+
+
+def test_the_only_skill_is_not_taken_for_another(tmp_path: Path, run_cli: Cli) -> None:
+    write(tmp_path / "SKILL.md", "---\nname: alone\ndescription: Sorts photos by date.\n---\nx\n")
+    source = write(tmp_path / "list.json", json.dumps({"skill_name": "other", "evals": QUERIES}))
+    called = run_cli("--root", tmp_path, "init", "--from", source)
+    assert (called.code, (tmp_path / "evals").exists()) == (4, False)
+    assert "the file is about other; say which skill or agent is meant:" in called.err
+    assert f"init alone:alone --from {source}" in called.err
+    titled = write(tmp_path / "titled.json", json.dumps({"skill_name": "Alone", "evals": QUERIES}))
+    assert run_cli("--root", tmp_path, "init", "--from", titled).code == 0
+
+
+def test_what_says_what_is_expected_stays_out_of_scaffolds(root: Path, run_cli: Cli) -> None:
+    home = root / "acme/skills/tidy/evals"
+    for name in (
+        "a.csv",
+        "Answer-Key.json",
+        "expected/a.csv",
+        "golden.txt",
+        "sub/rubric.md",
+        "expectedly.csv",
+    ):
+        write(home / "fixtures" / name, name)
+    write(home / "expected_rows.csv", "named by the eval itself")
+    case = {"prompt": "Tidy", "files": ["fixtures", "expected_rows.csv"], "expectations": ["It is clean"]}
+    source = write(home / "evals.json", json.dumps([case]))
+    called = run_cli("--root", root, "init", "tidy", "--from", source)
+    scaffold = root / "evals/tidy/scaffolds/case-1"
+
+    assert called.code == 0
+    assert sorted(
+        path.relative_to(scaffold).as_posix() for path in scaffold.rglob("*") if path.is_file()
+    ) == [
+        "expected_rows.csv",
+        "fixtures/a.csv",
+        "fixtures/expectedly.csv",
+    ]
+    assert "could not be taken over:" in called.err
+    for name in ("Answer-Key.json", "expected", "golden.txt", "sub/rubric.md"):
+        assert f"Case 1: fixtures/{name} was left out: by its name it says what is expected" in called.err
+    assert "skip" not in written(root, "tidy")[0]["tests"][0]
+
+
+def test_what_it_prints_works_where_it_was_called(
+    root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, place in enumerate((".", "acme/skills", "evals", "evals/e0/rubrics")):
+        monkeypatch.chdir(root / place)
+        called = run_cli("init", "acme:tidy", "--eval", f"e{number}")
+        *files, last = called.out.splitlines()
+        assert all(Path(file).is_file() for file in files), files
+        program, *words = shlex.split(last.partition(": ")[2])
+        assert program == "skillwalker"
+        select = words[-1]
+        assert run_cli(*words[: words.index("run")], "validate", select).code == 0
+        again = run_cli("init", "acme:tidy", "--eval", f"e{number}")
+        assert (root / place / again.err.split(" is there already")[0]).is_dir()
+
+
+def test_outside_of_the_root_paths_are_in_full(
+    root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    called = run_cli("--root", root, "init", "tidy")
+    *files, last = called.out.splitlines()
+    assert files[0] == str(root / "evals/tidy/tests.json")
+    assert f"skillwalker --root {root} run" in last
+    several = run_cli("--root", root, "init")
+    assert f"  skillwalker --root {root} init acme:tidy" in several.err.splitlines()
+
+
+def test_skills_that_lie_bare_side_by_side_are_listed_and_taken(
+    tmp_path: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, does in (
+        ("sort-photos", "Sorts photos by date."),
+        ("print-photos", "Prints photos on canvas."),
+    ):
+        write(tmp_path / name / "SKILL.md", f"---\nname: {name}\ndescription: {does}\n---\nx\n")
+    monkeypatch.chdir(tmp_path)
+    listed = run_cli("init")
+    assert (listed.code, listed.err.splitlines()) == (
+        4,
+        [
+            "there are 2 skills and agents; name one:",
+            "  skillwalker init print-photos:print-photos",
+            "  skillwalker init sort-photos:sort-photos",
+        ],
+    )
+    assert run_cli("init", "sort-photos").code == 0
+    value, _ = written(tmp_path, "sort-photos")
+    assert value["plugins"] == ["sort-photos"]
+    assert value["tests"][0]["queries"] == [{"query": "Sort photos by date.", "should_trigger": True}]
+    assert value["tests"][1]["queries"] == [{"query": "Print photos on canvas.", "should_trigger": False}]
+    assert run_cli("init", listed.err.split()[-1], "--eval", "again").code == 0
 
 
 @pytest.mark.parametrize("form", ["trigger-evals", "evals-json"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import frozen
 
 from skillwalker.cli.options import Globals, globals_of
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from skillwalker.targets import Target
 
 _MOST_LEFT = 40  # lines of what was not taken over
+_MOST_NAMED = 40
 
 
 def init(
@@ -57,25 +60,48 @@ def init(
     imported = read_source(source, bare(named) if named else "") if source else None
     targets = find_targets(root)
     broken = broken_plugins(root)
+    again = _Again(known.given_root, source, name)
     try:
-        target = _target(targets, named, imported)
+        target = _target(targets, named, imported, again)
     except ConfigurationError as error:
         raise ConfigurationError([*(() if broken and not targets else error.problems), *broken]) from None
+    notes: list[str] = []
+    left: list[str] = []
     name = name or target.tail.replace(":", "-")
     if imported:
+        notes += _of_another(imported, target, targets, named, again)
         draft, left = convert(imported, target, targets, name)
-        notes: list[str] = []
         if not draft.tests:
             raise ConfigurationError([f"nothing of {source} could be taken over", *left])
     else:
         draft, notes = first_eval(target, targets, name)
-        left = []
-    files = write_draft(draft, root)
+    files = write_draft(draft, root, Path.cwd())
     _tell(known, root, files, target, [*notes, *broken], left)
     _require_valid(known, root, files[0].parent)
 
 
-def _target(targets: Sequence[Target], named: str | None, imported: Imported | None) -> Target:
+@frozen
+class _Again:
+    """What was called, to be called again with a name."""
+
+    root: Path | None
+    source: Path | None
+    eval_name: str | None
+
+    def command(self, named: str) -> str:
+        words = ["skillwalker", *(("--root", str(self.root)) if self.root else ()), "init", named]
+        words += ["--from", str(self.source)] if self.source else []
+        words += ["--eval", self.eval_name] if self.eval_name else []
+        return shlex.join(words)
+
+    def commands(self, targets: Sequence[Target]) -> list[str]:
+        """A line for each of them."""
+        lines = [f"  {self.command(target.part.id)}" for target in targets[:_MOST_NAMED]]
+        more = len(targets) - len(lines)
+        return [*lines, f"  and {more} more"] if more else lines
+
+
+def _target(targets: Sequence[Target], named: str | None, imported: Imported | None, again: _Again) -> Target:
     """The skill or agent that is meant; asks where nothing says it and somebody is there.
 
     Raises:
@@ -83,6 +109,7 @@ def _target(targets: Sequence[Target], named: str | None, imported: Imported | N
     """
     from skillwalker.cli.dry_run import can_ask
     from skillwalker.errors import ConfigurationError
+    from skillwalker.importing.about import meant, named_in
     from skillwalker.targets import NOTHING_HERE, choose
     from skillwalker.text import listed, safe
 
@@ -90,55 +117,52 @@ def _target(targets: Sequence[Target], named: str | None, imported: Imported | N
         return choose(targets, named)
     if not targets:
         raise ConfigurationError([NOTHING_HERE])
-    candidates = list(targets)
     if imported:
-        if hinted := _hinted(targets, imported):
-            return hinted
-        if about := [*imported.found.skills, *imported.found.named]:
-            said = f"the file is about {listed(list(dict.fromkeys(about)), 20)}"
+        about, fitting = named_in(imported), meant(imported, targets)
+        if len(fitting) == 1 and len(about) < 2:
+            return fitting[0]
+        if about:
+            said = f"the file is about {listed(about, 20)}"
             if not can_ask():
-                raise ConfigurationError(
-                    [f"{said}; say which skill or agent is meant: skillwalker init PLUGIN:SKILL --from ..."]
-                )
+                what = "say which skill or agent is meant:"
+                raise ConfigurationError([f"{said}; {what}", *again.commands(fitting or targets)])
             typer.echo(said, err=True)
-    if len(candidates) == 1:
-        return candidates[0]
-    ids = [target.part.id for target in candidates]
+    if len(targets) == 1:
+        return targets[0]
     if not can_ask():
-        raise ConfigurationError(
-            [
-                f"there are {len(ids)} skills and agents; name one: skillwalker init {ids[0]} "
-                f"(or {listed(ids[1:], 20)})"
-            ]
-        )
-    for number, one in enumerate(candidates, 1):
+        what = f"there are {len(targets)} skills and agents; name one:"
+        raise ConfigurationError([what, *again.commands(targets)])
+    for number, one in enumerate(targets, 1):
         typer.echo(f"{number:3}  {safe(one.part.id)}  ({one.kind})", err=True)
     chosen: int = typer.prompt("Which one", type=int, err=True)
-    if not 1 <= chosen <= len(candidates):
+    if not 1 <= chosen <= len(targets):
         raise ConfigurationError([f"{chosen} is none of them"])
-    return candidates[chosen - 1]
+    return targets[chosen - 1]
 
 
-def _hinted(targets: Sequence[Target], imported: Imported) -> Target | None:
-    """The one skill that the files name, or beside which they lie."""
-    from skillwalker.importing.values import bare
+def _of_another(
+    imported: Imported, target: Target, targets: Sequence[Target], named: str | None, again: _Again
+) -> list[str]:
+    """A note that the files are about something else, where the target was named in full all the same.
 
-    about = {bare(name) for name in imported.found.skills or imported.found.named}
-    matching = [one for one in targets if one.tail in about or (one.part.name or "") in about]
-    if len(about) == 1 and len(matching) == 1:
-        return matching[0]
-    places = [file.resolve() for file in imported.files]
-    around = [
-        one
-        for one in targets
-        if one.part.path.name == "SKILL.md"
-        and one.part.path.parent != one.plugin.directory
-        and all(place.is_relative_to(one.part.path.resolve().parent) for place in places)
-    ]
-    if len(around) == 1 and not imported.found.named:
-        return around[0]
-    plugins = {one.plugin.directory for one in targets}
-    return targets[0] if len(targets) == 1 and len(plugins) == 1 and not imported.found.named else None
+    Raises:
+        ConfigurationError: it was not.
+    """
+    from skillwalker.errors import ConfigurationError
+    from skillwalker.importing.about import of_another
+
+    other = of_another(imported, target, targets)
+    if other is None:
+        return []
+    if named == target.part.id:
+        return [f"the file is about {other}, and was taken for {target.part.id}, as you said"]
+    raise ConfigurationError(
+        [
+            f"the file is about {other}, not about {target.part.id}; if that is meant all the same, name it "
+            "in full:",
+            f"  {again.command(target.part.id)}",
+        ]
+    )
 
 
 def _tell(
@@ -150,22 +174,23 @@ def _tell(
     left: Sequence[str],
 ) -> None:
     from skillwalker.cli.running import command
+    from skillwalker.drafting import shown
     from skillwalker.text import safe
 
     program = command(root)
     eval_name = files[0].parent.name
     for file in files:
-        typer.echo(safe(file.relative_to(root).as_posix()))
+        typer.echo(safe(shown(file, root, Path.cwd())))
     if target.plugin.is_unnamed and target.plugin.directory == root:
         notes = [*notes, "the plugin has no plugin.json, so its name is that of this directory: write one"]
     known.tell_notes(notes)
     if left:
-        typer.echo("not taken over:", err=True)
+        typer.echo("could not be taken over:", err=True)
         for line in left[:_MOST_LEFT]:
             typer.echo(f"  {safe(line, 300)}", err=True)
         if len(left) > _MOST_LEFT:
             typer.echo(f"  and {len(left) - _MOST_LEFT} more", err=True)
-    typer.echo(f"try it without a model: {program} run --isolated --rehearse {safe(eval_name)}")
+    typer.echo(f"try it without a model: {program} run --isolated --rehearse {shlex.quote(safe(eval_name))}")
 
 
 def _require_valid(known: Globals, root: Path, directory: Path) -> None:

@@ -18,6 +18,11 @@ _POSITIVE_MODEL = "opus"
 _NEGATIVE_MODEL = "sonnet"
 _MOST_FILES = 500
 _MOST_BYTES = 10_000_000
+# What lies beside input files and says what should come of them.
+_ANSWERS = re.compile(
+    r"(?:(?:answers?|expected|golden|rubrics?|grading|graders?|solutions?)(?![a-z])|evals?\.json$|case\.yaml$)",
+    re.IGNORECASE,
+)
 
 
 def convert(
@@ -109,8 +114,8 @@ def _add_case(
     if case.files:
         taken = any(path.startswith(f"scaffolds/{_stem(title)}/") for path in draft.files)
         folder = f"{_stem(title)}-{number}" if taken else _stem(title)
-        put, missing = _scaffold(draft, folder, case.files, bases)
-        for why in missing:
+        put, missing, left_out = _scaffold(draft, folder, case.files, bases)
+        for why in (*missing, *left_out):
             yield f"{safe(title)}: {why}"
         if put:
             more["scaffold"] = folder
@@ -166,9 +171,9 @@ def _bases(files: Sequence[Path], target: Target) -> list[Path]:
 
 def _scaffold(
     draft: Draft, folder: str, files: Sequence[InputFile], bases: Sequence[Path]
-) -> tuple[int, list[str]]:
-    """Puts input files into a scaffold; how many there are, and what is missing."""
-    put, missing = 0, []
+) -> tuple[int, list[str], list[str]]:
+    """Puts input files into a scaffold; how many there are, what is missing, and what was left out."""
+    put, missing, left_out = 0, list[str](), list[str]()
     for file in files:
         parts = [part for part in file.path.replace("\\", "/").split("/") if part not in ("", ".")]
         if not parts or ".." in parts or file.path.startswith("/") or has_controls(file.path):
@@ -183,10 +188,12 @@ def _scaffold(
             missing.append(f"the file {safe(file.path, 80)} was not found")
             continue
         try:
-            taken = _read_all(source, parts)
+            taken, answers = _read_all(source, parts)
         except OSError as error:
             missing.append(f"{safe(file.path, 80)} cannot be read: {error.strerror}")
             continue
+        why = "was left out: by its name it says what is expected, and the tested model could read it"
+        left_out += (f"{safe(path, 80)} {why}" for path in answers)
         if not taken:
             why = "is too big for a scaffold" if taken is None else "holds no regular file"
             missing.append(f"{safe(file.path, 80)} {why}")
@@ -194,7 +201,7 @@ def _scaffold(
         for path, data in taken:
             draft.files[f"scaffolds/{folder}/{path}"] = data
         put += len(taken)
-    return put, missing
+    return put, missing, left_out
 
 
 def _inside(base: Path, parts: Sequence[str]) -> Path | None:
@@ -207,22 +214,29 @@ def _inside(base: Path, parts: Sequence[str]) -> Path | None:
     return path if real.is_relative_to(os.path.realpath(base)) else None
 
 
-def _read_all(source: Path, parts: Sequence[str]) -> list[tuple[str, bytes]] | None:
-    """The file, or the files below it, without links; None where they are too many or too big."""
+def _read_all(source: Path, parts: Sequence[str]) -> tuple[list[tuple[str, bytes]] | None, list[str]]:
+    """The file, or the files below it, without links, and the paths of those that give answers away.
+
+    What is named itself is always taken. None: they are too many or too big.
+    """
+    answers: list[str] = []
     if source.is_file():
-        paths = [(source, tuple(parts))]
+        regular = [(source, tuple(parts))]  # a link that stays inside is followed, as anywhere
     else:
-        paths = []
+        regular = []
         for here, below, names in os.walk(source):
-            below[:] = sorted(name for name in below if name != ".git")
-            inside = Path(here).relative_to(source).parts
-            paths += [(Path(here, name), (*parts, *inside, name)) for name in sorted(names)]
-    regular = [(path, where) for path, where in paths if not path.is_symlink() and path.is_file()]
-    if source.is_file():
-        regular = paths  # a link that stays inside is followed, as anywhere
+            inside = (*parts, *Path(here).relative_to(source).parts)
+            answers += (
+                "/".join((*inside, name)) for name in sorted((*below, *names)) if _ANSWERS.match(name)
+            )
+            below[:] = sorted(name for name in below if name != ".git" and not _ANSWERS.match(name))
+            for name in sorted(names):
+                path = Path(here, name)
+                if not _ANSWERS.match(name) and not path.is_symlink() and path.is_file():
+                    regular.append((path, (*inside, name)))
     if len(regular) > _MOST_FILES or sum(path.stat().st_size for path, _ in regular) > _MOST_BYTES:
-        return None
-    return [("/".join(where), path.read_bytes()) for path, where in regular]
+        return None, answers
+    return [("/".join(where), path.read_bytes()) for path, where in regular], answers
 
 
 def _stem(title: str) -> str:
