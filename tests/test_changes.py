@@ -7,8 +7,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from skillwalker.reports.changes import Changes, FileChange, file_changes
+from skillwalker.reports.changes import Changes, FileChange, diff_lines, file_changes
 from skillwalker.reports.excerpt import Budget
 from skillwalker.reports.saved import Scaffold
 from skillwalker.tree import Tree
@@ -92,12 +94,40 @@ def test_what_is_too_much_is_counted(changed) -> None:
     assert len(file.lines) == 200
     assert file.note == "800 more lines of the diff"
 
+    other = b"".join(b"no %d\n" % n for n in range(1001))
     assert (
-        only(changed({"a": many}, {"a": many * 2})).note
-        == "1,000 lines became 2,000: too many to be compared"
+        only(changed({"a": many}, {"a": other})).note == "1,000 lines became 1,001: too many to be compared"
     )
     assert only(changed({}, {"a": b"x" * 70_000})).note == "70,000 bytes, too large to be shown"
     assert changed({}, {f"{n}": b"" for n in range(60)}).notes == ("10 more files in workspace.tar",)
+
+
+def test_a_long_file_with_a_small_change_shows_it(changed) -> None:
+    old = [b"%d\n" % n for n in range(5000)]
+    new = [*old[:2500], b"here\n", *old[2501:]]
+    file = only(changed({"a": b"".join(old)}, {"a": b"".join(new)}))
+    assert marked(file) == ["@line 2499", " 2498", " 2499", "-2500", "+here", " 2501", " 2502"]
+    assert file.note is None
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+def test_a_diff_leads_from_one_file_to_the_other(old: list[str], new: list[str]) -> None:
+    lines, note = diff_lines(*("".join(f"{one}\n" for one in side) for side in (old, new)), Budget(10_000))
+    assert note is None
+    assert bool(lines) is (old != new)
+    at, made = 0, list[str]()
+    for line in lines:
+        if line.mark == "@":
+            skipped = int(line.text.split()[1]) - 1 - len(made)
+            made += old[at : at + skipped]
+            at += skipped
+        elif line.mark == "+":
+            made.append(line.text)
+        else:
+            assert old[at] == line.text
+            at += 1
+            made += [line.text] if line.mark == " " else []
+    assert made + old[at:] == new
 
 
 def test_no_room_is_no_content(changed) -> None:

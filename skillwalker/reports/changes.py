@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import frozen
 
@@ -18,7 +18,9 @@ from skillwalker.workspace import Workspace, WorkspaceFile
 
 _FILES = 50
 _READ = 64 * 2**10  # bytes of a file; beyond it lines are not compared
-_COMPARED = 1_500  # lines on both sides together: the time of a comparison grows with their product
+_COMPARED = (
+    1_500  # lines between the first and the last that differ, of both sides: time grows with their product
+)
 _LINES = 200  # lines of one file's diff
 _LINE = 400  # characters
 
@@ -152,11 +154,14 @@ def _text(content: bytes) -> str | None:
 def diff_lines(old: str, new: str, budget: Budget, most: int = _LINES) -> tuple[tuple[Line, ...], str | None]:
     """At most `most` lines of a diff, and a note where that is not all; no lines where nothing differs."""
     before, after = _split(old), _split(new)
-    if len(before) + len(after) > _COMPARED and before and after:
+    if before == after:
+        return (), None
+    head, tail = _alike(before, after)
+    if len(before) + len(after) - 2 * (head + tail) > _COMPARED and before and after:
         return (), f"{count(len(before), 'line')} became {len(after):,}: too many to be compared"
     lines: list[Line] = []
     left_out = 0
-    for mark, text in _compared(before, after):
+    for mark, text in _compared(before, after, head, tail):
         if len(lines) >= most or budget.room <= 0:
             left_out += 1
             continue
@@ -165,13 +170,40 @@ def diff_lines(old: str, new: str, budget: Budget, most: int = _LINES) -> tuple[
     return tuple(lines), f"{count(left_out, 'more line')} of the diff" if left_out else None
 
 
-def _compared(before: list[str], after: list[str]) -> Iterator[tuple[Mark, str]]:
+def _alike(before: list[str], after: list[str]) -> tuple[int, int]:
+    """How many lines at the beginning, and how many of the others at the end, are the same."""
+    pairs = zip(before, after, strict=False)
+    head = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
+    if head is None:
+        head = min(len(before), len(after))
+    most = min(len(before), len(after)) - head
+    tail = 0
+    while tail < most and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return head, tail
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """Compares what is between lines that are the same anyway."""
+
+    def __init__(self, before: list[str], after: list[str], head: int, tail: int) -> None:
+        ends = (len(before) - tail, len(after) - tail)
+        super().__init__(None, before[head : ends[0]], after[head : ends[1]], autojunk=False)
+        codes = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in super().get_opcodes()]
+        first = [("equal", 0, head, 0, head)] if head else []
+        last = [("equal", ends[0], len(before), ends[1], len(after))] if tail else []
+        self._codes = [*first, *codes, *last]
+
+    def get_opcodes(self) -> Any:
+        return self._codes
+
+
+def _compared(before: list[str], after: list[str], head: int, tail: int) -> Iterator[tuple[Mark, str]]:
     if not before or not after:  # nothing to compare
         yield from (("-", line) for line in before)
         yield from (("+", line) for line in after)
         return
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for number, group in enumerate(matcher.get_grouped_opcodes(2)):
+    for number, group in enumerate(_Matcher(before, after, head, tail).get_grouped_opcodes(2)):
         if number or group[0][1] or group[0][3]:
             yield "@", f"line {group[0][3] + 1}"
         for tag, first, last, start, stop in group:
