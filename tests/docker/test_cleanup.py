@@ -173,14 +173,14 @@ def test_a_killed_runner_leaves_what_the_next_start_removes(
         time.sleep(random.Random(seed).uniform(0, 3))
         runner.kill()
     label = f"{RUN}={run_id}"
-    deadline = time.monotonic() + 20
+    started = time.monotonic()
     while True:
         with open_lab(lab.client, sandbox_image, tmp_path):  # the next start
             pass
         # What the engine was still making when its client died may come a moment later.
-        if not left(lab.client, label) and time.monotonic() > deadline - 18:
+        if not left(lab.client, label) and time.monotonic() > started + 2:
             break
-        assert time.monotonic() < deadline, left(lab.client, label)
+        assert time.monotonic() < started + 120, left(lab.client, label)
         time.sleep(0.5)
     assert len(of_run(lab)) == 2  # the live run's container and its volume
     live.close()
