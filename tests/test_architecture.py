@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
     {
-        "files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree workspace credentials "
+        "files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree archives workspace credentials "
         "commands tokens prices"
     },
     {
@@ -76,10 +76,10 @@ MAY_BE_SLOW = {
     "skillwalker.gateway.faults": {"asyncio"},
     "skillwalker.gateway.rehearsal": {"asyncio"},
     "skillwalker.gateway.client": {"httpx2"},
-    "skillwalker.gateway.server": {"asyncio", "uvicorn", "uvloop"},
-    "skillwalker.worker": {"asyncio", "uvicorn", "uvloop"},
-    "skillwalker.runner": {"asyncio", "uvicorn", "uvloop"},
-    "skillwalker.rejudge": {"asyncio", "uvicorn", "uvloop"},
+    "skillwalker.gateway.server": {"asyncio", "uvicorn"},
+    "skillwalker.worker": {"asyncio", "uvicorn"},
+    "skillwalker.runner": {"asyncio", "uvicorn"},
+    "skillwalker.rejudge": {"asyncio", "uvicorn"},
 }
 
 # Where the way to the engine and what an image is built with come from, unless a caller says otherwise;

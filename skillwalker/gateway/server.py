@@ -11,7 +11,6 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import uvloop
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -57,7 +56,7 @@ class Gateway:
         """
         self._responder = responder
         self._redact = redact
-        self._loop = uvloop.new_event_loop()
+        self._loop = _new_loop()
         self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
         self._links: set[Link] = set()
         self._lock = threading.Lock()  # guards _links
@@ -111,6 +110,14 @@ class Gateway:
     def _forget(self, link: Link) -> None:
         with self._lock:
             self._links.discard(link)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 class Link:
