@@ -21,6 +21,8 @@ from skillwalker.text import has_controls, safe
 ANSWER = "Done, as asked."
 DRAFT = "draft"
 """The tag of what its author has to look at."""
+EDIT_ME = "EDIT ME"
+"""How a prompt begins that is none yet."""
 
 _WIDTH = 110
 _INLINE = 300  # characters; a longer prompt is easier to edit in a file of its own

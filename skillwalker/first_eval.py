@@ -12,16 +12,13 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skillwalker.drafting import ANSWER, DRAFT, Draft, rubric
+from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, rubric
 from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.gateway.rule import stems
 from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Skill
 from skillwalker.targets import Target, neighbours
 from skillwalker.wishes.reading import Wishes, read_wishes
-
-EDIT_ME = "EDIT ME"
-"""How a query begins that is none yet."""
 
 _MOST = 4
 _NEAR = 3

@@ -32,10 +32,13 @@ def drafted(root: Path, run_cli: Cli) -> Callable[[str], Queries]:
         assert called.code == 0, called.err
         checked = run_cli("--root", root, "validate")
         assert checked.code == 0, checked.out + checked.err
-        assert lint(Selection(root, ()), root).findings == ()
+        marked = [one.rule for one in lint(Selection(root, (name,)), root).findings]
+        assert set(marked) <= {"edit-me"}
         eval_name = called.out.splitlines()[0].split("/")[-2]
         tests = json.loads((root / "evals" / eval_name / "tests.json").read_text("utf-8"))["tests"]
         queries = [query for test in tests for query in test.get("queries", ())]
+        prompts = [*(query["query"] for query in queries), *(test.get("prompt", "") for test in tests)]
+        assert len(marked) == len([one for one in prompts if one.startswith("EDIT ME")])
         return {
             wanted: [query["query"] for query in queries if query["should_trigger"] is wanted]
             for wanted in (True, False)

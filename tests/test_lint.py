@@ -56,6 +56,13 @@ def test_a_test_that_passes_where_nothing_is_done(tmp_path: Path) -> None:
     assert (one.rule, one.path) == ("do-nothing", "tests[0]")
 
 
+def test_a_prompt_that_is_still_to_be_written(tmp_path: Path) -> None:
+    near = "EDIT ME: what comes near the duplicate rows of CSV files?"
+    (one,) = found(tmp_path, GOOD, {"no": near})
+    assert (one.rule, one.path) == ("edit-me", "tests[1].promptFile")
+    assert "the prompt still says EDIT ME; write what somebody would type" in one.message
+
+
 @pytest.mark.parametrize(
     "more",
     [

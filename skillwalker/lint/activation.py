@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from skillwalker.checks import CheckedTest
+from skillwalker.drafting import EDIT_ME
 from skillwalker.evals import TestType
 from skillwalker.lint.finding import Remark, prompt_path, test_path
 from skillwalker.mentions import is_far, mention
@@ -22,6 +23,9 @@ def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
         if target := target_of(test):
             about.setdefault((target.kind, target.id), []).append((test, target))
             yield from _prompt(test, target)
+        if test.test.prompt.startswith(EDIT_ME):
+            message = f"the prompt still says {EDIT_ME}; write what somebody would type"
+            yield Remark("edit-me", test, prompt_path(test), message)
         yield from _twice_expected(test)
     for pairs in about.values():
         yield from _one_sided(pairs)
