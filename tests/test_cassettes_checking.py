@@ -107,6 +107,8 @@ BAD_ERROR, BAD_MESSAGE = {"error": {"status": "x"}}, {"message": {"id": "x", "co
         (-1, {"request": REQUEST, "answer": {}}),
         (-1, {"request": REQUEST, "answer": BAD_ERROR}),
         (-1, {"request": REQUEST, "answer": BAD_MESSAGE}),
+        (-1, {"request": REQUEST, "answer": {"message": {"id": "x", "content": [], "usage": 5}}}),
+        (-1, {"request": REQUEST, "answer": {"error": {"status": 20, "type": "t", "message": "m"}}}),
         (-1, {"part": "x"}),
         (-1, {"part": ["x"], "value": 1}),
         (-1, "[" * 100_000),
@@ -140,6 +142,14 @@ def test_line_ends_of_other_systems_do_no_harm(recorded: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
     assert read(path) == before
+
+
+def test_what_an_editor_adds_does_no_harm(recorded: Path) -> None:
+    path = cassette_file(recorded, TRIALS[0], "trial")
+    before, data = read(path), path.read_bytes()
+    for added in (b"\n" + data + b"\n\n", b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\n \r\n")):
+        path.write_bytes(added)
+        assert read(path) == before
 
 
 def test_a_shared_part_that_is_gone_or_damaged_is_told(recorded: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import threading
 from pathlib import Path
+from typing import Self
 
 import aiohttp
 import pytest
@@ -180,6 +182,60 @@ def test_one_connection_serves_many_requests(tls, ca_file, monkeypatch):
         replies = forward(key(server.url), *(exchange() for _ in range(5)))
         assert [replied.error for replied in replies] == [None] * 5
         assert (len(server.asked), server.connections) == (5, 1)
+
+
+class Closing:
+    """Answers the first request of each connection and closes it when the second one comes."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(30)
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.connections += 1
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        data = sse_bytes(EVENTS)
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(data)}\r\n\r\n"
+        with client, client.makefile("rb") as file, contextlib.suppress(OSError):
+            size = 0
+            while (line := file.readline().lower()) not in (b"\r\n", b""):
+                if line.startswith(b"content-length:"):
+                    size = int(line.partition(b":")[2])
+            file.read(size)
+            client.sendall(head.encode() + data)
+            file.read(1)
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_no_error():
+    with Closing() as server:
+        replies = forward(key(server.url), *(exchange() for _ in range(4)))
+        assert [replied.error for replied in replies] == [None] * 4
+        assert server.connections == 4
+
+
+@pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200"])
+def test_a_new_connection_that_ends_without_an_answer_is_one_and_not_tried_again(data):
+    with Server(sends_raw(data)) as server:
+        (replied,) = forward(key(server.url), exchange())
+        assert replied.refused.status == 502
+        assert server.connections == 1
 
 
 def test_an_own_certificate_authority_beside_the_usual_ones(tls, ca_file):

@@ -13,7 +13,7 @@ from skillwalker.errors import ConfigurationError
 from skillwalker.text import safe
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
+    from aiohttp import ClientSession, TraceConfig
 
 EXTRA_CA_FILE = "NODE_EXTRA_CA_CERTS"
 """The variable that users of Claude Code name certificates of their own with, beside those of the system."""
@@ -49,7 +49,9 @@ def tls_context(extra_ca_file: str | None = None) -> ssl.SSLContext:
     return context
 
 
-def web_client(tls: ssl.SSLContext, *, connect_seconds: float, answer_seconds: float) -> ClientSession:
+def web_client(
+    tls: ssl.SSLContext, *traces: TraceConfig, connect_seconds: float, answer_seconds: float
+) -> ClientSession:
     """A client that sends what it is told to and no more; made and used on one event loop.
 
     Args:
@@ -63,6 +65,7 @@ def web_client(tls: ssl.SSLContext, *, connect_seconds: float, answer_seconds: f
         connector=aiohttp.TCPConnector(ssl=tls, limit=0, keepalive_timeout=IDLE_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_read=answer_seconds),
+        trace_configs=list(traces),
         skip_auto_headers=("accept", "accept-encoding", "user-agent"),
         max_line_size=MAX_HEAD_BYTES,
         max_field_size=MAX_HEAD_BYTES,

@@ -12,6 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from attrs import define
+
 from skillwalker.credentials import Credential
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
 from skillwalker.gateway.network import cause, chain, proxy_of, through_proxy, tls_context, web_client
@@ -19,7 +21,7 @@ from skillwalker.redaction import Redactor
 from skillwalker.text import safe
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientResponse, ClientSession, TraceConfig
 
 CONNECT_SECONDS = 20.0
 """For name, connection and TLS; a server that is there needs a fraction of it."""
@@ -116,17 +118,24 @@ class Upstream:
         import aiohttp
 
         if self._client is None:
-            self._client = self._client_of()
-        try:
-            response = await self._client.post(
-                self._url.with_query(_BETA) if _BETA in query.split("&") else self._url,
-                data=body if len(body) < _AT_ONCE_BYTES else io.BytesIO(body),
-                headers=request_headers(headers, self.credential),
-                allow_redirects=False,
-                proxy=self._proxy,
-            )
-        except aiohttp.ClientError as error:
-            raise self.unreachable(error) from error
+            self._client = self._client_of(_tracing())
+        response: ClientResponse | None = None
+        while response is None:
+            way = _Way()
+            try:
+                response = await self._client.post(
+                    self._url.with_query(_BETA) if _BETA in query.split("&") else self._url,
+                    data=body if len(body) < _AT_ONCE_BYTES else io.BytesIO(body),
+                    headers=request_headers(headers, self.credential),
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                    trace_request_ctx=way,
+                )
+            except aiohttp.ClientError as error:
+                # The server may close one that was kept open just then; each is used up by that.
+                closed = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
+                if way.is_new or not closed or isinstance(error, TimeoutError):
+                    raise self.unreachable(error) from error
         async with response:
             if response.status != 200:
                 raise await self._refusal(response)
@@ -196,6 +205,29 @@ class Upstream:
         """Never with the credential in it; not without end."""
         data = self._redactor.data(text.encode("utf-8", "surrogatepass"))
         return data.decode("utf-8", "surrogatepass")[:MAX_MESSAGE_CHARACTERS]
+
+
+@define
+class _Way:
+    """The connection that a request takes.
+
+    Attributes:
+        is_new: Whether it was opened, or tried to be, for this request.
+    """
+
+    is_new: bool = False
+
+
+def _tracing() -> TraceConfig:
+    """Tells each request's `_Way` of the connection that is opened for it."""
+    import aiohttp
+
+    async def opened(_: object, context: Any, __: object) -> None:
+        context.trace_request_ctx.is_new = True
+
+    config = aiohttp.TraceConfig()
+    config.on_connection_create_start.append(opened)
+    return config
 
 
 def request_headers(client: Mapping[str, str], credential: Credential) -> dict[str, str]:

@@ -41,9 +41,9 @@ def read(path: Path, shared: SharedParts | None = None) -> Cassette:
     """
     reader = _Reader(shared or SharedParts(path.parent))
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        if line:
+        if line.strip():
             try:
-                reader.feed(_object(line), first=number == 1)
+                reader.feed(_object(line))
             except CassetteError as error:
                 raise CassetteError(error.reason, number) from None
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -163,8 +163,8 @@ class _Reader:
         self._parts: dict[str, Part] = {}
         self._exchanges: list[Recorded] = []
 
-    def feed(self, line: dict[str, Any], *, first: bool) -> None:
-        if first:
+    def feed(self, line: dict[str, Any]) -> None:
+        if self._header is None:
             self._begin(line)
         elif "part" in line:
             self._parts[line["part"]] = Part.of(line["value"])
@@ -224,11 +224,14 @@ def _answer(line: dict[str, Any]) -> Answer:
         raise TypeError
     if message is not None:
         _require(message["id"], str)
+        _require(message.get("usage") or {}, dict)
         for block in message["content"]:
             _require(block["type"], str)
     if error is not None:
         for key, type_ in (("status", int), ("type", str), ("message", str)):
             _require(error[key], type_)
+        if not 400 <= error["status"] <= 599:
+            raise ValueError
     return Answer(message, error, dropped, line.get("open") is True)
 
 
