@@ -66,6 +66,7 @@ _HIDDEN_COMMA = chr(_PLANE + ord(","))
 _UNHIDE[ord(_HIDDEN_COMMA)] = ord(",")
 _COMMA = re.compile(r"^([^\s:#]+:[ \t]+),", re.MULTILINE)
 _ANCHOR = re.compile(r"^([^\s:#]+:[ \t]+&)([^\s,\[\]{}]+)", re.MULTILINE)
+_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
@@ -113,6 +114,9 @@ def read_frontmatter(data: bytes) -> Frontmatter:
     second, still = _parse(_quoted(fenced[1]))
     if still is None:
         return Frontmatter(second, body, repaired=True, block=fenced[1])
+    if conflict := _CONFLICT.search(fenced[1]):
+        line = fenced[1].count("\n", 0, conflict.start()) + 2
+        problem = _Fault(f"{_INVALID}: a merge conflict was left in it", line)
     return Frontmatter(body=body, problem=problem.message, line=problem.line, block=fenced[1])
 
 

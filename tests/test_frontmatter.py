@@ -39,6 +39,11 @@ def test_a_skill_is_shown_as_claude_code_shows_it(path: Path) -> None:
         (b"---\n- a\n---\n", "no list of `name: value` lines", None),
         (b"---\nname: x\nit is\ntools: y\n---\n", "a line without `name:`", 3),
         (b"---\nname: x\n  tools: y\n---\n", "a second `name:` in a value", 3),
+        (
+            b"---\nname: x\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> b\n---\n",
+            "a merge conflict was left in it",
+            3,
+        ),
         (b"---\nname: x\na: >\n\ttext\n---\n", "a tab is no indentation", 4),
         (b"---\nname: x\na: 'b\n---\n", "a quote that is opened here is not closed", 3),
     ],

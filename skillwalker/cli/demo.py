@@ -7,20 +7,19 @@ from typing import Annotated
 
 import typer
 
-from skillwalker.cli.options import Format, Output
+from skillwalker.cli.options import Format, Image, Output, globals_of
 
 _NEXT = "next: `skillwalker demo --into DIR` copies this example to DIR, where you can change it and run it"
 
 
 def demo(
+    context: typer.Context,
     output: Output = Format.CONSOLE,
     into: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Put the example there and keep it [default: a temporary place]."),
     ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="REF", help="Sandbox image [default: our own].")
-    ] = None,
+    image: Image = None,
 ) -> None:
     """Run the packaged example, isolated and rehearsed: needs Docker, no key."""
     import shutil
@@ -42,5 +41,6 @@ def demo(
             ignore=shutil.ignore_patterns(".skillwalker"),
         )
         request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
-        code = carry_out(request, output, hint=None if into else _NEXT)
+        quiet = globals_of(context).given_quiet or False
+        code = carry_out(request, output, hint=None if into else _NEXT, quiet=quiet)
     raise typer.Exit(code)

@@ -34,7 +34,7 @@ def prune(
     try:
         client = connect()
     except CannotStartError as error:  # who runs trials on this machine only needs none
-        typer.echo(f"note: no container was looked for: {error}", err=True)
+        typer.echo(f"no container was looked for: {error}", err=True)
     else:
         with closing(client), engine_errors("removing what dead runs left"):
             reaped = reap(client, kept=True, content=volumes)

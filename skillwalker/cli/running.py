@@ -49,6 +49,7 @@ def carry_out(
     settled: Settled = NOTHING_SAID,
     reports: Sequence[str] = (),
     hint: str | None = None,
+    quiet: bool | None = None,
 ) -> int:
     """Prepares, runs and reports; returns the exit code.
 
@@ -57,6 +58,7 @@ def carry_out(
         settled: Where the request's values come from.
         reports: More reports that are wanted, each `FORMAT=FILE`.
         hint: What to do next, for a run that will not be there for `skillwalker show`.
+        quiet: Whether notes are left out; None: as was settled.
     """
     prepared, specs = _prepare(request, resume, settled, reports, output)
     request = prepared.request
@@ -66,7 +68,8 @@ def carry_out(
         typer.echo((plan_as_json if output is Format.JSON else plan_as_text)(prepared, settled))
         return 0
     prepared = permitted(prepared)
-    result = perform(prepared, progress_for(prepared.trials), quiet=settled.values.get("quiet", False))
+    quiet = settled.values.get("quiet", False) if quiet is None else quiet
+    result = perform(prepared, progress_for(prepared.trials), quiet=quiet)
     note = banner(result.model_source)
     together = output is Format.CONSOLE and one_output()
     if note and not together:  # else this would be the middle of one output
