@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, Self
+from typing import IO, BinaryIO, Literal
 
 from attrs import evolve, field, frozen
 
+from skillwalker.archives import forget, members, reading
 from skillwalker.errors import NotSavedError
 from skillwalker.tree import Entry, Tree
 
@@ -27,9 +28,6 @@ CUT_MARKS = frozenset({_SIZE, _CUT})
 """A member whose header has one of them stands for content that was left out."""
 
 _BLOCK = 1 << 16
-_EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-_MAX_EXTENDED = 1 << 20
-"""Bytes of names, link texts and attributes of one file; systems allow less than a tenth of it."""
 
 
 @frozen
@@ -174,8 +172,8 @@ class _Index:
         cut = False
         try:
             end = path.stat().st_size
-            with _reading(path, "r:") as tar:
-                for member in _members(tar):
+            with reading(path, "r:") as tar:
+                for member in members(tar):
                     if _CUT in member.pax_headers:
                         cut = True
                         notes.append(member.pax_headers[_CUT])
@@ -229,14 +227,14 @@ def save(
         tarfile.TarError, OSError: `source` broke off or `target` cannot be written.
     """
     with (
-        _reading(source, "r|") as reader,
+        reading(source, "r|") as reader,
         tarfile.open(
             fileobj=target, mode="w|", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape"
         ) as writer,
     ):
         notes: list[str] = []
         left_out: list[int] = []
-        for number, member in enumerate(_members(reader)):
+        for number, member in enumerate(members(reader)):
             read_limit -= member.size
             if number > max_members or read_limit < 0:
                 what = f"{max_members} files" if number > max_members else "what may be read"
@@ -258,7 +256,7 @@ def save(
                 header.size = 0
                 writer.addfile(header)
                 left_out.append(member.size)
-            _forget(writer)
+            forget(writer)
     return (*_left_out(left_out), *notes)
 
 
@@ -274,49 +272,6 @@ def _hash(content: IO[bytes], size: int) -> str:
         digest.update(block)
         size -= len(block)
     return digest.hexdigest()
-
-
-class _Header(tarfile.TarInfo):
-    """Refuses what `tarfile` lets pass or trips over: all of it is a damaged archive.
-
-    It takes one that ends in mid-air, or goes on with garbage, for a whole one; it reads headers of any size
-    into memory, and follows a negative size backwards, without end.
-    """
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        header = super().frombuf(buf, encoding, errors)
-        if header.size < 0 or (header.type in _EXTENDED and header.size > _MAX_EXTENDED):
-            raise tarfile.ReadError(f"a header of {header.size} bytes")
-        return header
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
-        try:
-            header = super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # zeros, by which an archive ends
-            raise
-        except (tarfile.HeaderError, IndexError, RecursionError) as error:
-            raise tarfile.ReadError(f"it has no end, or a broken header: {error}") from error
-        if header.size < 0:
-            raise tarfile.ReadError(f"a file of {header.size} bytes")
-        return header
-
-
-def _reading(source: Path | BinaryIO, mode: Literal["r:", "r|"]) -> tarfile.TarFile:
-    path, file = (source, None) if isinstance(source, Path) else (None, source)
-    return tarfile.open(path, mode, fileobj=file, tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
-
-
-def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Like iterating over `tar`, without holding what it has given: 100,000 headers take 100 MB."""
-    while (member := tar.next()) is not None:
-        yield member
-        _forget(tar)
-
-
-def _forget(tar: tarfile.TarFile) -> None:
-    tar.members.clear()  # type: ignore[attr-defined]  # the stubs hide it
 
 
 def _relative(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
