@@ -110,7 +110,7 @@ def told_by_claude_code(
         Tree.of_files(files).write_tar(archive, prefix="listing")
         container.put_archive("/", archive.getvalue())
         container.start()
-        container.wait(timeout=120)
+        container.wait(timeout=600)
         said = json.loads(container.logs(stdout=True, stderr=False))
     finally:
         container.remove(force=True, v=True)

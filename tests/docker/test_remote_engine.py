@@ -24,6 +24,7 @@ import pytest
 from roots import an_eval, bash, plugin, text
 from sandbox_support import left
 from tls_support import Authority
+from waiting import free_port
 
 from skillwalker.errors import CannotStartError
 from skillwalker.sandbox.engine import DEFAULT_SOCKET, connect
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 SSHD = "/usr/sbin/sshd"
-START_SECONDS = 10
+START_SECONDS = 120
 
 
 @pytest.fixture
@@ -57,12 +58,12 @@ class Door:
 
     def __enter__(self) -> Door:
         self._thread.start()
-        assert self._open.wait(10)
+        assert self._open.wait(120)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(10)
+        self._thread.join(120)
         self._loop.close()
 
     async def _run(self) -> None:
@@ -109,7 +110,7 @@ def skillwalker(
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=900,
         check=False,
     )
 
@@ -214,8 +215,7 @@ class TestSsh:
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home / name], check=True)
         shutil.copy(home / "user.pub", home / "authorized")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         (home / "sshd.conf").write_text(
             f"ListenAddress 127.0.0.1:{port}\nHostKey {home}/host\nAuthorizedKeysFile {home}/authorized\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\n"
@@ -241,7 +241,7 @@ class TestSsh:
             yield {"DOCKER_HOST": f"ssh://{user}@127.0.0.1:{port}"}
         finally:
             daemon.terminate()
-            daemon.wait(10)
+            daemon.wait(120)
 
     def test_a_whole_run(
         self, environment: dict[str, str], tmp_path: Path, docker_client: DockerClient, sandbox_image: str

@@ -173,7 +173,7 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
         {"expect": [{"result-contains": "FORGED"}, NOT_CALLED]},
         "x",
         [
-            bash(f"echo '{FORGED}' > /proc/1/fd/1; kill -TERM 1; sleep 5"),
+            bash(f"echo '{FORGED}' > /proc/1/fd/1; kill -TERM 1; sleep 60"),
             call("Skill", skill="acme:tidy"),
             text("done"),
         ],
@@ -183,11 +183,15 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
         "x",
         [
             bash(f"echo {shlex.quote(FORGED)} > /tmp/forged"),
-            bash("nohup sh -c 'while :; do cat /tmp/forged; done > /proc/1/fd/1' > /tmp/log 2>&1 & sleep 1"),
+            bash(
+                "nohup sh -c 'while :; do cat /tmp/forged; : > /tmp/wrote; done > /proc/1/fd/1' "
+                "> /tmp/log 2>&1 & "
+                "until [ -e /tmp/wrote ]; do sleep 0.1; done; sleep 1"
+            ),
             text("done"),
         ],
     ),
-    "killed": ({"expect": [NOT_CALLED]}, "x", [bash("kill -TERM 1; sleep 5"), text("done")]),
+    "killed": ({"expect": [NOT_CALLED]}, "x", [bash("kill -TERM 1; sleep 60"), text("done")]),
     "two of three": (
         {"trials": 3, "expect": [SAYS_DONE]},
         "x",
@@ -339,7 +343,7 @@ def test_an_error_that_cannot_pass_ends_a_trial_at_once(whole):
 
     # From the answer on: how long a start takes is a matter of the machine.
     assert [one["status"] for one in asked] == [401]
-    assert (directory / "trial.json").stat().st_mtime - refused < 10
+    assert (directory / "trial.json").stat().st_mtime - refused < 120
 
 
 def test_a_trial_is_told_in_numbers_that_were_observed(whole):
@@ -469,17 +473,17 @@ def test_nothing_of_a_run_is_left(whole, docker_client):
 
 def test_a_late_trial_is_unmeasured_and_keeps_what_was_seen(tmp_path, capfd, sandbox_image):
     plugin(tmp_path)
-    slow = [call("Skill", skill="acme:tidy"), {"content": "done", "delay_seconds": 60}]
+    slow = [call("Skill", skill="acme:tidy"), {"content": "done", "delay_seconds": 900}]
     tests = [
         {"name": "seen", "expect": [CALLED]},
         {"name": "not seen", "expect": [SAYS_DONE, NOT_CALLED]},
     ]
-    an_eval(tmp_path, tests, script={"seen": slow, "not seen": [{"content": "done", "delay_seconds": 60}]})
+    an_eval(tmp_path, tests, script={"seen": slow, "not seen": [{"content": "done", "delay_seconds": 900}]})
 
     started = time.monotonic()
-    found = run(tmp_path, capfd, sandbox_image, "--timeout", "10")
+    found = run(tmp_path, capfd, sandbox_image, "--timeout", "40")
 
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 600
     assert found.code == 6
     assert (found.test("seen")["outcome"], found.trial("seen")["reason"]) == ("passed", "timeout")
     assert found.test("not seen")["outcome"] == "unmeasured"
