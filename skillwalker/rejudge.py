@@ -107,7 +107,7 @@ def rejudge(
                 _again(trial, checked, directory, gateway, judge_model, answers.prices)
                 for trial in test.trials
             )
-            for trial in trials:
+            for trial in filter(lambda one: one.healthy, trials):  # of others nothing is judged
                 answers.settle(trial.id, trial.outcome, trial.reason)
             again_judged.append(evolve(test, trials=trials))
     for note in answers.close():

@@ -51,7 +51,7 @@ class Worker:
     Attributes:
         commands: Where expectations can run commands; None where they cannot.
         network: The way to the hosts that trials may reach; None where there are none.
-        settled: Is told what came of a trial, before the listener is.
+        settled: Is told what came of a trial before that is kept, and again where it could not be kept.
     """
 
     sandbox: Sandbox
@@ -89,6 +89,7 @@ def execute(job: TrialJob) -> TrialResult:
     worker.listener.started(job.id, job.checked, job.index)
     try:
         result = _execute(job, worker)
+        worker.settled(result)  # first: by trial.json all that belongs to a trial is there
         _keep(job, worker, result)
     except OSError as error:  # the disk is full, or the run's directory has gone
         result = TrialResult(
@@ -100,9 +101,9 @@ def execute(job: TrialJob) -> TrialResult:
             message=f"the trial could not be kept: {error}",
             healthy=False,
         )
+        worker.settled(result)
         with contextlib.suppress(OSError):  # without trial.json it is a trial that did not finish
             _keep(job, worker, result)
-    worker.settled(result)
     worker.listener.ended(job.checked, result)
     return result
 

@@ -126,6 +126,19 @@ def test_a_trial_of_which_nothing_is_told_is_dropped(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_trial_that_asked_for_nothing_leaves_what_was_there_and_that_is_told(tmp_path: Path) -> None:
+    record(tmp_path, "whole")
+    before = content(tmp_path)
+    responder = recording(tmp_path)
+    responder.settle(TRIAL, Outcome.UNMEASURED, Reason.SANDBOX_ERROR)
+    responder.settle("another", Outcome.UNMEASURED, Reason.SANDBOX_ERROR)
+
+    (told,) = responder.close()
+
+    assert f"measured: {FILE} (sandbox-error); " in told
+    assert content(tmp_path) == before
+
+
 def test_many_are_told_in_one_sentence(tmp_path: Path) -> None:
     responder = recording(tmp_path, *[answer(text("x"))] * 7)
     for number in range(7):

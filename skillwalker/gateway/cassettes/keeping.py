@@ -71,20 +71,17 @@ class Keeping:
         A new judge's cassette goes with that of its trial; an earlier one goes when its trial's is replaced.
         """
         trial, judge = (self._waiting.pop((trial_id, purpose), None) for purpose in ("trial", "judge"))
-        first = trial or judge
-        if first is None:
-            return
-        path = cassette_file(self._directory, trial_id, first.purpose)
+        path = cassette_file(self._directory, trial_id, "judge" if judge and not trial else "trial")
         why = f"{path.name} ({reason or outcome})"
         repeatable = reason is None or reason in REPEATABLE
-        if not repeatable or outcome is Outcome.UNMEASURED:
-            if path.exists():
-                self._stayed.append(why)
-                return
-            if not repeatable:
-                self._dropped.append(why)
-                return
         try:
+            if not repeatable or outcome is Outcome.UNMEASURED:
+                if path.exists():
+                    self._stayed.append(why)
+                    return
+                if not repeatable and (trial or judge):
+                    self._dropped.append(why)
+                    return
             for cassette in filter(None, (trial, judge)):
                 path = cassette_file(self._directory, trial_id, cassette.purpose)
                 write(path, cassette, self._shared)
