@@ -27,7 +27,7 @@ def default(context: typer.Context) -> None:
         list_()
 
 
-@app.command("list", cls=QuickCommand)
+@app.command("list", cls=QuickCommand, short_help="List every type with the package it comes from.")
 def list_(format: _Format = Format.CONSOLE) -> None:
     """List every type with the package it comes from; broken ones with the reason."""
     from json import dumps
@@ -88,7 +88,7 @@ def show(
     typer.echo(safe("\n".join(_page(description, examples)), lines=True))
 
 
-@app.command("new", cls=QuickCommand)
+@app.command("new", cls=QuickCommand, short_help="Write a package for a type of your own.")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The key in tests.json, such as max-lines.")],
     into: Annotated[

@@ -35,7 +35,7 @@ Base = Annotated[
 ]
 
 
-@app.command(cls=QuickCommand)
+@app.command(cls=QuickCommand, short_help="Build the image, unless the engine has it.")
 def build(
     ca_file: CaFile = None,
     base: Base = None,
