@@ -103,7 +103,7 @@ def skillwalker(root: Path, *arguments: str, environment: dict[str, str]) -> sub
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
 
