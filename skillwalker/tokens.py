@@ -13,6 +13,8 @@ _ORDINARY = {
     "inference_geo": ("global", "not_available"),
 }
 
+_MOST = 10**12  # of one answer; what tells more counts something else
+
 
 @frozen
 class Tokens:
@@ -97,7 +99,7 @@ def _extras(usage: Mapping[str, Any]) -> list[str]:
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

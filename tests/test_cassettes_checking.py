@@ -13,6 +13,7 @@ from gateway_support import post, request, user
 from skillwalker.gateway.cassettes.cassette import CassetteError, cassette_file
 from skillwalker.gateway.cassettes.checking import check, missing
 from skillwalker.gateway.cassettes.files import read
+from skillwalker.gateway.messages import events_of
 
 TOOLS = [{"name": name, "description": LONG} for name in ("Agent", "Skill")]
 TRIALS = ("a.one.01234567.main.1", "b.two.89abcdef.main.1")
@@ -142,6 +143,18 @@ def test_line_ends_of_other_systems_do_no_harm(recorded: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
     assert read(path) == before
+
+
+@pytest.mark.parametrize("message", [{}, {"id": 5}, {"content": [{"text": "x"}]}, {"usage": None}])
+def test_what_no_api_would_say_can_be_read_if_it_was_recorded(recorded: Path, message: Any) -> None:
+    path = cassette_file(recorded, TRIALS[0], "trial")
+    *lines, _ = path.read_text("utf-8").rstrip("\n").split("\n")
+    given = {"request": REQUEST, "answer": {"message": {"content": [], **message}}}
+    path.write_text("\n".join([*lines, json.dumps(given)]), "utf-8")
+
+    answer = read(path).exchanges[0].answer.message
+    assert answer is not None
+    assert list(events_of(answer))[-1] == {"type": "message_stop"}
 
 
 def test_what_an_editor_adds_does_no_harm(recorded: Path) -> None:

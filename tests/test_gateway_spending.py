@@ -3,6 +3,7 @@
 import pytest
 from attrs import evolve
 
+from skillwalker.gateway.conversations import Conversations
 from skillwalker.gateway.spending import (
     bill,
     cost_of,
@@ -84,6 +85,29 @@ def test_what_makes_a_cost_unknown_or_a_least_is_told():
         "no price is known for web_search: the cost is unknown",
         "2 answers broken off, counted with what was told before: it may have cost more",
     )
+
+
+def test_counts_that_a_server_did_not_tell_are_named():
+    given = {"input_tokens": 1, "output_tokens": 2}
+    spent = spends([answered(tokens=Tokens.of(given)), answered("side", tokens=Tokens.of(given))], PRICES)
+    (note,) = spending_notes(spent, PRICES, 1.0)
+    missing = "cache_read_input_tokens, cache_creation_input_tokens"
+    assert note == f"{SONNET} did not tell its {missing}: the cost is unknown"
+    written = Tokens.of({**given, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 9})
+    (note,) = spending_notes(spends([answered(tokens=written)], PRICES), PRICES, None)
+    assert "did not tell its cache_write_5m_tokens, cache_write_1h_tokens: " in note
+
+
+def test_an_answer_of_a_model_without_a_name_has_no_known_cost():
+    meter = Meter("t", None)
+    record = meter.begin({"model": SONNET}, Conversations("trial").place({"model": SONNET}, {}), None)
+    record.answer.add({"type": "message", "content": [], "usage": {"input_tokens": 1}})
+    meter.end(record)
+
+    found = bill(meter.snapshot(), Meter("t", None).snapshot(), PRICES, claude_codes_usd=None)
+
+    assert found.cost_usd is None
+    assert "no price is known for a model without a name: the cost is unknown" in found.notes
 
 
 def test_another_model_than_asked_for_is_told():

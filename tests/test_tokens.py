@@ -31,7 +31,10 @@ def test_a_split_that_contradicts_its_sum_is_none():
     assert (tokens.cache_creation_input_tokens, tokens.cache_write_5m_tokens) == (42, None)
 
 
-@pytest.mark.parametrize("usage", [{}, {"input_tokens": None}, {"input_tokens": "5"}, {"input_tokens": -1}])
+@pytest.mark.parametrize(
+    "usage",
+    [{}, {"input_tokens": None}, {"input_tokens": "5"}, {"input_tokens": -1}, {"input_tokens": 10**400}],
+)
 def test_what_is_not_told_is_not_zero(usage):
     tokens = Tokens.of(usage)
     assert (tokens.input_tokens, tokens.output_tokens, tokens.prompt) == (None, None, None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from skillwalker.gateway.traffic import Answered, Traffic
 from skillwalker.prices import Prices, undated
-from skillwalker.text import count, safe
+from skillwalker.text import count, listed, safe
 from skillwalker.tokens import Tokens
 
 TOLD_FROM_USD = 0.00005
@@ -129,6 +129,9 @@ def spending_notes(
         notes.append(f"no price is known for {names}: the cost is unknown")
     for extra in sorted({extra for one in spent for extra in one.tokens.extras}):
         notes.append(f"no price is known for {safe(extra, 80)}: the cost is unknown")
+    for one in spent:
+        if (missing := _untold(one.tokens)) and one.model not in unknown:
+            notes.append(f"{safe(one.model, 80)} did not tell its {listed(missing)}: the cost is unknown")
     if cut := unheard + sum(one.cut for one in spent):
         notes.append(
             f"{count(cut, 'answer')} broken off, counted with what was told before: it may have cost more"
@@ -139,7 +142,15 @@ def spending_notes(
             f"Claude Code counts ${claude_codes_usd:.4f} for this trial, its answers at the prices of "
             f"{prices.date} come to ${own:.4f}"
         )
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))
+
+
+def _untold(tokens: Tokens) -> list[str]:
+    """The counts that a server did not give, as its `usage` names them."""
+    found = [name for name, number in asdict(tokens).items() if number is None]
+    if "cache_creation_input_tokens" in found:
+        return [name for name in found if not name.startswith("cache_write_")]
+    return found
 
 
 def model_notes(spent: Iterable[Spend], wanted: str | None = None) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ ANSWERS_KEPT = 4
 ERRORS_KEPT = 50
 """Error answers remembered per caller, the last ones."""
 
+UNNAMED = "a model without a name"
+"""Stands for the one that answered and did not say which it is; nobody knows its price."""
+
 MAX_LOG_BYTES = 16 << 20
 """Of a caller's lines; a trial can ask for whatever it likes, as often as it likes."""
 
@@ -199,7 +202,7 @@ class Meter:
                 self._answers += 1
             if record.place.thread.kind == "main" and (texts := tuple(record.answer.texts)):
                 self._last_texts.append(texts)
-            if record.answer.model:
+            if record.answer.model or record.answer.complete:
                 self._answered.append(_answered(record))
             elif not record.left_waiting and (record.cancelled or (record.error and not record.error[0])):
                 self._unheard += 1
@@ -288,7 +291,7 @@ def _answered(record: Record) -> Answered:
     return Answered(
         f"{kind}:{thread.agent}" if thread.kind == "agent" and thread.agent else kind,
         str(record.request.get("model")),
-        str(answer.model),
+        str(answer.model or UNNAMED),
         tokens_of(record.request, answer),
         cut=not answer.complete,
     )

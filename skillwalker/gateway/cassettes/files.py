@@ -223,10 +223,11 @@ def _answer(line: dict[str, Any]) -> Answer:
     if message is None and error is None and not dropped:
         raise TypeError
     if message is not None:
-        _require(message["id"], str)
+        # All else is for Claude Code to read, and may be what no API would say.
         _require(message.get("usage") or {}, dict)
+        _require(message["content"], list)
         for block in message["content"]:
-            _require(block["type"], str)
+            _require(block, dict)
     if error is not None:
         for key, type_ in (("status", int), ("type", str), ("message", str)):
             _require(error[key], type_)
