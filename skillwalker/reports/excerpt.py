@@ -44,6 +44,8 @@ class Budget:
             text = text.replace("\r\n", "\n")
         text = text.strip("\n")
         kept = text[: min(limit, max(self.room, at_least, 0))]
+        if not kept:
+            return Excerpt(Harmless(""), len(text))
         shown = safe(kept, lines=True)
         size = len(shown) if shown.isascii() else len(shown.encode("utf-8", "replace"))
         found = shown.count
