@@ -64,7 +64,13 @@ def test_a_part_of_a_trial_is_dropped_and_what_was_there_stays(
 
 
 def test_a_measured_trial_takes_the_place_of_any_other(tmp_path: Path) -> None:
-    for words, outcome in (("first", Outcome.PASSED), ("second", Outcome.FAILED), ("third", Outcome.PASSED)):
+    nothing_expected = Outcome.UNMEASURED  # without a reason
+    for words, outcome in (
+        ("first", Outcome.PASSED),
+        ("second", Outcome.FAILED),
+        ("third", nothing_expected),
+        ("fourth", Outcome.PASSED),
+    ):
         assert record(tmp_path, words, outcome) == ()
         assert words.encode() in (tmp_path / FILE).read_bytes()
 

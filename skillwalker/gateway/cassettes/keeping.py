@@ -72,14 +72,14 @@ class Keeping:
         """
         trial, judge = (self._waiting.pop((trial_id, purpose), None) for purpose in ("trial", "judge"))
         path = cassette_file(self._directory, trial_id, "judge" if judge and not trial else "trial")
-        why = f"{path.name} ({reason or outcome})"
-        repeatable = reason is None or reason in REPEATABLE
+        why = f"{path.name} ({reason})"
         try:
-            if not repeatable or outcome is Outcome.UNMEASURED:
+            # Without a reason it is whole, also where nobody expected anything of it.
+            if reason is not None and (outcome is Outcome.UNMEASURED or reason not in REPEATABLE):
                 if path.exists():
                     self._stayed.append(why)
                     return
-                if not repeatable and (trial or judge):
+                if reason not in REPEATABLE and (trial or judge):
                     self._dropped.append(why)
                     return
             for cassette in filter(None, (trial, judge)):
