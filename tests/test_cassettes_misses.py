@@ -147,3 +147,26 @@ def test_the_nearest_request_is_the_one_with_the_longest_common_conversation() -
     )
     assert nearest(recorded[0], []) is None
     assert tell([]) == "nothing recorded comes near it"
+
+
+def reminded(commit: str, instructions: str) -> Normal:
+    """What Claude Code tells of a work directory with a scaffold, before the prompt."""
+    texts = (
+        f"<system-reminder>\nContents of /workspace/CLAUDE.md (project instructions):\n\n{instructions}\n",
+        f"<system-reminder>\n# gitStatus\nCurrent branch: main\n\nRecent commits:\n{commit} Scaffold\n",
+        "<system-reminder>\nAttribution for git commits\n",
+        "Tidy it",
+    )
+    content = [{"type": "text", "text": text} for text in texts]
+    return normal(request({"role": "user", "content": content}))
+
+
+def test_a_changed_scaffold_is_named() -> None:
+    before = reminded("70a9916", "Be nice.")
+
+    (commit,) = differences(reminded("7fe309c", "Be nice."), before)
+    words, also = differences(reminded("7fe309c", "Be kind."), before)
+
+    told = 'the scaffold (its files make its commit) differs: line 6, recorded "70a9916 Scaffold", now '
+    assert str(commit) == str(also) == told + '"7fe309c Scaffold"'
+    assert str(words) == 'what CLAUDE.md says differs: line 4, recorded "Be nice.", now "Be kind."'

@@ -18,6 +18,7 @@ SHOWN_CHARS = 60
 
 _COMPARED_LINES = 5_000
 _VERSION = re.compile(r"\bcc_version=(\d+(?:\.\d+)*)")
+_COMMIT = re.compile(r"^[0-9a-f]{7,40} Scaffold$", re.MULTILINE)
 _BILLING = "x-anthropic-billing-header"
 
 
@@ -160,10 +161,20 @@ def _part(at: int, role: Any, user: int, place: int, new: Any, known: Any, calls
     if block.get("type") == "tool_result":
         return f"the result of {calls.get(str(block.get('tool_use_id')), 'a tool call')}"
     text = _text(block)
-    if role == "user" and user == 1 and not text.lstrip().startswith("<system-reminder>"):
-        return "the prompt"
+    if role == "user" and user == 1:
+        if not text.lstrip().startswith("<system-reminder>"):
+            return "the prompt"
+        if told := _reminded(_text(known), _text(new)):
+            return told
     who = {"user": "user", "assistant": "model", "system": "Claude Code"}.get(str(role), "unknown role")
     return f"message {at + 1} ({who}), block {place + 1}"
+
+
+def _reminded(old: str, new: str) -> str:
+    """What of the work directory Claude Code tells at the beginning; empty where it is something else."""
+    if _COMMIT.findall(old) != _COMMIT.findall(new):
+        return "the scaffold (its files make its commit)"
+    return "what CLAUDE.md says" if "/CLAUDE.md " in old or "/CLAUDE.md " in new else ""
 
 
 def _length(at: int, now: Sequence[Part], old: Sequence[Part]) -> str:
