@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, rubric
+from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, one_line, rubric
 from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.gateway.rule import stems
 from skillwalker.mentions import is_far, mention
@@ -220,7 +220,7 @@ def _words(target: Target) -> str:
 def _topic(target: Target, *, named: bool = True) -> str:
     """The first words of the description; without its name where that is not to be said."""
     described = "" if target.part.problem else target.part.description or ""
-    text = " ".join(described.split())[:_LONGEST]
+    text = one_line(described)[:_LONGEST]
     topic = text.rpartition(" ")[0] + " ..." if len(text) == _LONGEST and " " in text else text
     if mention(topic, target.kind, target.part.id) or (not named and _names(topic, target)):
         topic = re.sub(re.escape(target.tail), _words(target) if named else "", topic, flags=re.IGNORECASE)

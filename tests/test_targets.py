@@ -73,6 +73,14 @@ def test_a_bare_skill_without_a_name_is_named_after_its_directory(tmp_path: Path
     assert ids(root) == [(".", "checkout:checkout")]
 
 
+def test_bare_skills_side_by_side_are_found_where_no_plugin_is(tmp_path: Path) -> None:
+    for place in ("tidy", "more/sort", "more/sort/assets/inner", "evals/fake", ".hidden/x"):
+        write(tmp_path / place / "SKILL.md", file("Tidies"))
+    assert ids(tmp_path) == [("more/sort", "sort:sort"), ("tidy", "tidy:tidy")]
+    plugin(tmp_path)
+    assert {written for written, _ in ids(tmp_path)} == {"acme"}, "then they are templates, or the like"
+
+
 def test_skills_that_only_the_manifest_names_are_found(tmp_path: Path) -> None:
     write(tmp_path / "elsewhere/tidy/SKILL.md", file("Tidies"))
     write(tmp_path / MANIFEST, '{"name": "acme", "skills": ["./elsewhere/tidy"]}')

@@ -119,6 +119,7 @@ def test_what_it_is_not_for_is_what_comes_near(description: str, unwanted: list[
         "Use when it rains.",
         "Requires Node 22.",
         "Must be run before anything else.",
+        "Draws \x1b[31m maps.",
     ],
 )
 def test_what_says_nothing_of_requests_gives_none(description: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from skillwalker.text import is_blank
+from skillwalker.text import has_controls, is_blank
 from skillwalker.wishes.clauses import condition, conditions, enumerated
 from skillwalker.wishes.phrasing import help_with, imperatives
 from skillwalker.wishes.purposes import acts, named_subject
@@ -213,6 +213,6 @@ def _unique(found: Iterable[str]) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for one in found:
         key = re.sub(r"\W+", " ", one.lower()).strip()
-        if one and not is_blank(one):
+        if one and not (is_blank(one) or has_controls(one)):
             seen.setdefault(key or one, one)
     return tuple(seen.values())
