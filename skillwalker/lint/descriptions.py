@@ -61,9 +61,9 @@ def _tested(tests: Iterable[CheckedTest]) -> set[Path]:
         parts += (test.skill, test.agent)
         for bound in test.expectations:
             for reference, _ in filter(None, [getattr(bound.expectation, "expects_call", None)]):
-                find = test.plugins.agent if bound.spec.type == "agent-call" else test.plugins.skill
-                with suppress(UnresolvedError):
-                    parts.append(find(reference))
+                for find in (test.plugins.skill, test.plugins.agent):
+                    with suppress(UnresolvedError):
+                        parts.append(find(reference))
     return {part.path for part in parts if part}
 
 
