@@ -121,7 +121,7 @@ def test_without_a_terminal_nothing_is_started(run_cli, tmp_path):
     [
         ((), 4, "2 are selected: csv::first, csv::second"),
         (("csv::nothing",), 5, "matches no test"),
-        (("-k", "nothing"), 5, "matches none"),
+        (("-k", "nothing"), 5, "matches no name"),
         (("--failed",), 4, "there is no run yet"),
     ],
 )
