@@ -118,11 +118,15 @@ def expected_cost(wanted: Iterable[Wanted], store: Store) -> ExpectedCost:
     return ExpectedCost(tests, used)
 
 
-def spent_in(run: RunDirectory) -> tuple[float, int]:
+def spent_in(run: RunDirectory, trials: str = "*") -> tuple[float, int]:
     """US dollars that a run's trials and judges cost, also the attempts that were set aside, as far as it is
-    known; and in how many of them something is not."""
+    known; and in how many of them something is not.
+
+    Args:
+        trials: A pattern that the names of their directories match.
+    """
     total, unknown = 0.0, 0
-    for path in run.path.glob("trials/*/trial.json"):
+    for path in run.path.glob(f"trials/{trials}/trial.json"):
         try:
             data = json.loads(path.read_text("utf-8"))
             costs = [get(data, key, int, float, NONE) for key in ("cost_usd", "judge_cost_usd")]
@@ -131,13 +135,22 @@ def spent_in(run: RunDirectory) -> tuple[float, int]:
         total += sum(cost for cost in costs if cost is not None)
         unknown += None in costs
     # What a trial that the runner's end cut had spent by then, nobody counted.
-    unknown += sum(not log.with_name("trial.json").exists() for log in _asked(run))
+    unknown += sum(not log.with_name("trial.json").exists() for log in _asked(run, trials))
     return total, unknown
 
 
-def _asked(run: RunDirectory) -> Iterator[Path]:
+def set_aside_note(run: RunDirectory) -> str | None:
+    """What attempts cost that are no part of a run's figures; None where there were none that cost."""
+    usd, unknown = spent_in(run, "*.old-*")
+    if not usd and not unknown:
+        return None
+    more = f", and what {unknown:,} of them cost is not known" if unknown else ""
+    return f"attempts that were set aside cost ${usd:.4f} beside the run's figures{more}"
+
+
+def _asked(run: RunDirectory, trials: str) -> Iterator[Path]:
     """The logs of trials that asked a model."""
-    for log in run.path.glob("trials/*/gateway.jsonl"):
+    for log in run.path.glob(f"trials/{trials}/gateway.jsonl"):
         with contextlib.suppress(OSError):
             if log.stat().st_size:
                 yield log

@@ -26,7 +26,7 @@ from skillwalker.checks import check
 from skillwalker.controls import with_controls
 from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
-from skillwalker.history import REAL, spent_in
+from skillwalker.history import REAL, set_aside_note, spent_in
 from skillwalker.jobs import Listener, Settings, TrialJob
 from skillwalker.judged_by import changed_meanwhile, judged_by
 from skillwalker.kinship import kinship_notices
@@ -223,7 +223,8 @@ def run(
         progress(note)
     result = load_run(directory)
     models = {"models": models_object(result.all_tests)} if answers.prices else {}
-    for note in run_notes(result.all_tests) if answers.prices else ():
+    about = [*run_notes(result.all_tests), set_aside_note(directory)] if answers.prices else []
+    for note in filter(None, about):
         progress(note)
     before = result.duration_ms if resumed else 0
     together = None if before is None else before + ran.duration_ms  # unknown after a crash

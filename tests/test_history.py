@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from skillwalker.history import Wanted, expected_cost, spent_in
+from skillwalker.history import Wanted, expected_cost, set_aside_note, spent_in
 from skillwalker.outcomes import Outcome
 from skillwalker.records import planned_object, trial_file
 from skillwalker.results import TestResult, TrialResult
@@ -101,6 +101,18 @@ def test_what_a_run_has_spent_counts_judges_and_attempts_that_were_set_aside(tmp
     directory.finish_trial("one.0", {"cost_usd": 1.0, "judge_cost_usd": None})
     (directory.trial("one.9") / "trial.json").write_text("[")
     assert spent_in(directory) == (pytest.approx(0.03 + 0.04 + 0.01 + 1.0), 3)
+
+
+def test_attempts_that_were_set_aside_are_told_beside_a_runs_figures(tmp_path):
+    directory = stored(tmp_path, [0.02, None], judged=0.01)
+    assert set_aside_note(directory) is None
+    directory.set_aside("one.0")
+    assert set_aside_note(directory) == "attempts that were set aside cost $0.0300 beside the run's figures"
+    directory.set_aside("one.1")
+    assert set_aside_note(directory) == (
+        "attempts that were set aside cost $0.0400 beside the run's figures, and what 1 of them cost is not "
+        "known"
+    )
 
 
 def test_what_a_trial_had_spent_that_never_ended_is_not_known(tmp_path):
