@@ -10,8 +10,8 @@ from attrs import evolve
 from roots import an_eval, plugin, skill, write
 
 from skillwalker.answering import answering_notices, answering_problems, asked_of, overrun
+from skillwalker.preparing import prepare
 from skillwalker.request import RunRequest
-from skillwalker.session import prepare
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-api03-of-the-tests-only"}
 

@@ -45,8 +45,8 @@ LAYERS: tuple[dict[str, str], ...] = (
         "jobs plan controls settling judged_by rejudged verdicts"
     },
     {
-        "running": "answering request sources resume opening supervisor recorder worker runner session "
-        "rejudge kinship",
+        "running": "answering request sources resume opening preparing supervisor recorder worker runner "
+        "session rejudge kinship",
         "reports": "reports comparison",
         "lint": "lint",
     },

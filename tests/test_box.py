@@ -9,8 +9,8 @@ from attrs import evolve
 from roots import an_eval, plugin
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.preparing import prepare, require_startable
 from skillwalker.request import RunRequest
-from skillwalker.session import prepare, require_startable
 
 NO_EFFECT = "sandbox.network.allow has no effect"
 

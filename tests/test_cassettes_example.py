@@ -9,8 +9,8 @@ from skillwalker.gateway.cassettes.cassette import cassette_file
 from skillwalker.gateway.cassettes.checking import check, missing
 from skillwalker.gateway.cassettes.files import read
 from skillwalker.packaged import packaged
+from skillwalker.preparing import prepare
 from skillwalker.request import RunRequest
-from skillwalker.session import prepare
 
 ROOT = packaged("examples/csv-toolbox").resolve()
 CASSETTES = ROOT / "cassettes"

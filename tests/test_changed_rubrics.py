@@ -12,9 +12,9 @@ from stored_runs import PASSED, UNMEASURED, a_test, a_trial, keep, verdict
 from skillwalker.errors import ConfigurationError
 from skillwalker.judged_by import changed_meanwhile, judged_by
 from skillwalker.outcomes import Reason
+from skillwalker.preparing import prepare
 from skillwalker.request import RunRequest
 from skillwalker.resume import prepare_resumed
-from skillwalker.session import prepare
 from skillwalker.store import RunDirectory, write_json
 
 

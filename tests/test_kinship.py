@@ -9,8 +9,8 @@ import pytest
 from roots import an_eval, plugin
 
 from skillwalker.models import family
+from skillwalker.preparing import prepare
 from skillwalker.request import RunRequest
-from skillwalker.session import prepare
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ from skillwalker.errors import ConfigurationError
 from skillwalker.expectations.base import Detail
 from skillwalker.judged_by import judged_by
 from skillwalker.judging import answer_text, asked_ids
+from skillwalker.preparing import prepare
 from skillwalker.rejudge import rejudge
 from skillwalker.rejudged import Changed, Rejudged
 from skillwalker.reports.judged_again import judged_again
 from skillwalker.request import RunRequest
-from skillwalker.session import prepare
 from skillwalker.store import RunDirectory
 
 RUBRIC = "- It is tidy\n- It is short\n"

@@ -12,6 +12,7 @@ from roots import an_eval, plugin
 from stored_runs import PASSED, a_test, a_trial, keep, stored, verdict
 
 from skillwalker.errors import NothingSelectedError
+from skillwalker.preparing import prepare
 from skillwalker.records import load_run, run_object
 from skillwalker.reports.console import run_report
 from skillwalker.reports.facts import run_facts
@@ -19,7 +20,6 @@ from skillwalker.reports.junit import junit
 from skillwalker.reports.markdown import markdown
 from skillwalker.request import Prepared, RunRequest
 from skillwalker.results import Skipped
-from skillwalker.session import prepare
 
 SAYS = {"result-contains": "done"}
 WHY = "waits for \x1b[31mthe <new> parser"

@@ -13,9 +13,9 @@ from attrs import asdict, evolve
 from skillwalker.answering import model_source, overrun
 from skillwalker.errors import ConfigurationError
 from skillwalker.history import REAL, ExpectedCost, Wanted, expected_cost
+from skillwalker.preparing import asked_by, require_startable
 from skillwalker.request import Prepared
 from skillwalker.results import CONTROL
-from skillwalker.session import asked_by, require_startable
 from skillwalker.settings import OPTIONS
 from skillwalker.sources import FIELDS, NO_FIELDS, Origin, Settled
 from skillwalker.store import Store

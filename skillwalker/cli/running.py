@@ -21,6 +21,7 @@ from skillwalker.credentials import find_credentials
 from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
 from skillwalker.loading import find_root
 from skillwalker.opening import PERMISSION
+from skillwalker.preparing import asked_by, prepare, require_startable
 from skillwalker.records import run_object
 from skillwalker.redaction import Redactor, secrets_in
 from skillwalker.reports.console import Paint, banner, plain, run_report
@@ -31,7 +32,6 @@ from skillwalker.request import Prepared, RunRequest
 from skillwalker.results import RunResult
 from skillwalker.resume import prepare_resumed
 from skillwalker.sandbox.passing import passed_environment, passing_notices, secrets_of
-from skillwalker.session import asked_by, prepare, require_startable
 from skillwalker.session import run as run_session
 from skillwalker.sources import Settled
 from skillwalker.store import Store

@@ -63,7 +63,7 @@ def shell(
     from skillwalker.configuration import read_configuration
     from skillwalker.credentials import find_credentials
     from skillwalker.errors import ConfigurationError, Problem
-    from skillwalker.session import prepare, require_startable
+    from skillwalker.preparing import prepare, require_startable
     from skillwalker.sources import settle
     from skillwalker.text import listed
 

@@ -13,11 +13,11 @@ from roots import an_eval, bash, plugin, skill, text
 from skillwalker import session
 from skillwalker.claude_code import MAX_RETRIES
 from skillwalker.outcomes import Outcome, Reason
+from skillwalker.preparing import prepare
 from skillwalker.reports.live import LiveProgress, PlainProgress
 from skillwalker.request import RunRequest
 from skillwalker.results import TrialResult
 from skillwalker.sandbox.base import Limits
-from skillwalker.session import prepare
 from skillwalker.worker import OUT_OF_PROCESSES
 
 NOT_CALLED = {"skill-call": {"skill": "acme:tidy", "expected": False}}

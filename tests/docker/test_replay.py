@@ -19,6 +19,7 @@ from roots import an_eval, bash, call, plugin, text, write
 from skillwalker import session
 from skillwalker.cli.main import exit_code
 from skillwalker.packaged import packaged
+from skillwalker.preparing import prepare
 from skillwalker.reports.live import PlainProgress
 from skillwalker.request import RunRequest
 from skillwalker.transcript import Transcript
@@ -200,7 +201,7 @@ def record(root: Path, directory: Path, image: str) -> Run:
     """Records a run whose model is the rehearsed one."""
     request = RunRequest(root, root, isolated=True, rehearse=True, record=directory, image=image, jobs=4)
     said: list[str] = []
-    result = session.run(session.prepare(request), PlainProgress(io.StringIO(), 0), said.append)
+    result = session.run(prepare(request), PlainProgress(io.StringIO(), 0), said.append)
     assert [line for line in said if "could not" in line] == []
     return loaded(root, result.run_id)
 

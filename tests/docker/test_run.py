@@ -17,10 +17,10 @@ from roots import AUDITOR, an_eval, bash, call, plugin, text
 from skillwalker import session
 from skillwalker.cli.main import exit_code
 from skillwalker.outcomes import Reason
+from skillwalker.preparing import prepare
 from skillwalker.reports.live import PlainProgress
 from skillwalker.request import RunRequest
 from skillwalker.sandbox.base import Limits
-from skillwalker.session import prepare
 from skillwalker.transcript import Transcript
 
 CALLED = {"skill-call": {"skill": "acme:tidy", "expected": True}}

@@ -9,8 +9,8 @@ from stored_runs import UNMEASURED, a_test, a_trial, keep, verdict
 
 from skillwalker.errors import ConfigurationError
 from skillwalker.outcomes import Reason
+from skillwalker.preparing import require_startable
 from skillwalker.request import Prepared, Resumed, RunRequest
-from skillwalker.session import require_startable
 
 
 @pytest.mark.parametrize(
