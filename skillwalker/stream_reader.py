@@ -182,8 +182,10 @@ class StreamReader:
         models = model_usage(event.data)
         self.usage_by_model = models
         self.cost_usd = cost_usd(event.data)
-        if models is not None:
-            self.usage = Usage.total(models.values()) if models else Usage(0, 0, 0, 0)  # no model was asked
+        if models:
+            self.usage = Usage.total(models.values())
+        elif models is not None:  # no model was asked, or none told what its refusals took
+            self.usage = Usage(0, 0, 0, 0) if self.turns == 0 else None
         else:  # each result tells its own part only, and which parts overlap is not known
             self.usage = own_usage(event.data) if self.results == 1 else None
 

@@ -68,6 +68,11 @@ class TestNumbers:
         part = read(result(modelUsage={"m": {"inputTokens": 5}}, total_cost_usd=float("nan")))
         assert (part.usage, part.cost_usd) == (Usage(5, None, None, None), None)
 
+    def test_a_model_that_only_refused_told_no_tokens(self, read: Reader) -> None:
+        refused = result("401", is_error=True, num_turns=1, modelUsage={})
+        assert read(init(), refused).usage is None
+        assert read(init(), result("local", num_turns=0, modelUsage={})).usage == Usage(0, 0, 0, 0)
+
     def test_no_answer_seen_is_not_none_given(self, read: Reader) -> None:
         assert read(init(), result("", num_turns=2)).turns is None
         assert read(init(), result("local", num_turns=0, modelUsage={})).turns == 0
