@@ -18,7 +18,7 @@ from skillwalker.jsonfile import read_bytes
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.loading import find_evals, load_eval, place
 from skillwalker.plugins import Agent, PluginSet, Skill, UnresolvedError, load_plugins
-from skillwalker.script_checks import script_notices, script_problems
+from skillwalker.script_checks import script_misfits, script_notices
 from skillwalker.select import Selection
 from skillwalker.text import safe
 
@@ -53,7 +53,7 @@ class CheckedTest:
         """What its author should know before a run."""
         return (
             *self._own_notices,
-            *(script_notices(self.script, self.test, self.plugins) if self.script else ()),
+            *(script_notices(self.script, self.test) if self.script else ()),
         )
 
     @property
@@ -159,7 +159,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry, *, rehearsed: b
         problems += (one for one in found if draft.plugins and one.path not in told)
         usable = all(bound.expectation for bound in checked.expectations) and not plugins.problems
         if checked.script and usable and loaded.eval:
-            misfits += script_problems(checked.script, draft, plugins, checked.expectations)
+            misfits += script_misfits(checked.script, draft, plugins, checked.expectations)
     problems = list(dict.fromkeys(problems))  # the tests of one list of queries have the same ones
     scripted = place(misfits, directory / REHEARSAL_FILE, root)
     if not rehearsed:
@@ -169,7 +169,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry, *, rehearsed: b
             unread = ()
         unread = [evolve(one, message=f"{one.message} (its faults count in every run)") for one in unread]
         return Checked(tuple(tests), (*loaded.placed(problems), *unread), (*unused, *beside))
-    return Checked(tuple(tests), (*loaded.placed(problems), *unread, *scripted), tuple(unused))
+    return Checked(tuple(tests), (*loaded.placed(problems), *unread), (*unused, *scripted))
 
 
 def _of_no_use(problem: Problem) -> Problem:

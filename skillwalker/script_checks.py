@@ -1,4 +1,8 @@
-"""What a script says that cannot fit its test: replies for a judge that nobody asks, unknown skills."""
+"""What a script says that does not fit its test: replies for a judge that nobody asks, unknown skills.
+
+A rehearsal may be about just that: a model that calls what is not there, a judge whose answer is no answer. So
+it is told, and stops nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +13,30 @@ from skillwalker.evals import Eval, Test
 from skillwalker.expectations.bound import Bound
 from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.plugin_set import PluginSet, UnresolvedError
-from skillwalker.text import count, listed, near, safe
+from skillwalker.text import count, listed, safe
 
 _TAKES = "takes one reply for each vote, and one more after an answer that cannot be read"
 
 
-def script_problems(
+def script_misfits(
     script: TestScript, evaluation: Eval, plugins: PluginSet, expectations: Sequence[Bound]
 ) -> Iterator[Problem]:
     """With their JSON paths in the script."""
     for one in (script, *script.trials.values()):
-        yield from _judge_problems(one.judge or (), evaluation, expectations)
+        yield from _judge_misfits(one.judge or (), evaluation, expectations)
         for path, name in _unknown_skills(one, plugins):
-            if _is_mistyped(name, plugins):
-                yield Problem(safe(_why(name, plugins)), path=path)
+            yield Problem(safe(_why(name, plugins)), path=path)
 
 
-def script_notices(script: TestScript, test: Test, plugins: PluginSet) -> Iterator[str]:
-    """What may be meant, such as the call of a skill that is not there, but mostly is not."""
+def script_notices(script: TestScript, test: Test) -> Iterator[str]:
+    """What has no place in the script of its own, and depends on how often the test is run."""
     for number in script.trials:
         if number > test.trials:
             have = f"the test has {count(test.trials, 'trial')} unless --trials says otherwise"
             yield f"{script.file}: {safe(test.name)} has answers for trial {number}, and {have}"
-    for one in (script, *script.trials.values()):
-        for path, name in _unknown_skills(one, plugins):
-            if not _is_mistyped(name, plugins):
-                yield f"{script.file}: {safe(path)}: {safe(_why(name, plugins))}"
 
 
-def _judge_problems(
+def _judge_misfits(
     turns: Sequence[Turn], evaluation: Eval, expectations: Sequence[Bound]
 ) -> Iterator[Problem]:
     """None where it is not known for how much an expectation asks the judge."""
@@ -98,13 +97,6 @@ def _skills_of(reply: Reply) -> Iterator[tuple[str, str]]:
             name = block["input"].get("skill")
             if isinstance(name, str) and ":" in name:
                 yield f"{reply.path}.content[{index}].input.skill", name.removeprefix("/")
-
-
-def _is_mistyped(name: str, plugins: PluginSet) -> bool:
-    """Whether a skill comes near; a test may also mean one that is not there."""
-    prefix, _, tail = name.partition(":")
-    tails = [skill.partition(":")[2] for skill in plugins.names.skills if skill.startswith(f"{prefix}:")]
-    return bool(near(tail, tails, limit=1))
 
 
 def _why(name: str, plugins: PluginSet) -> str:

@@ -123,9 +123,7 @@ def test_a_broken_script_is_explained(root: Path, directory: Path, data: bytes, 
 def test_a_broken_rubric_is_explained(root: Path, directory: Path, data: bytes) -> None:
     (directory / "rubrics" / "r.md").write_bytes(data)
     problems = validated(root)
-    # A rubric of another length no longer fits the script's answers.
-    about = ("rubric", "the judge is asked for")
-    assert all(any(words in problem["message"] for words in about) for problem in problems)
+    assert all("rubric" in problem["message"] for problem in problems)
 
 
 @fuzzed(15)

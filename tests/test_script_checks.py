@@ -25,29 +25,30 @@ def checked(tmp_path):
 
 
 def told(checked):
-    return [(problem.file, problem.path, problem.message) for problem in checked.problems]
+    assert not checked.problems
+    return [(note.file, note.path, note.message) for note in checked.script_notes]
 
 
 FILE = "evals/csv/rehearsal.json"
 
 
-def test_a_script_that_fits_has_no_problem(checked):
+def test_of_a_script_that_fits_nothing_is_told(checked):
     found = checked(
         {"main": [call("Skill", skill="acme:tidy"), text("a")], "judge": [{"passed": [True, False]}]}
     )
     assert (found.problems, found.notices) == ((), ())
 
 
-def test_answers_for_another_rubric_are_a_problem(checked):
+def test_answers_for_another_rubric_are_told(checked):
     found = checked({"judge": [{"passed": [True]}], "trials": {"1": {"judge": [{"passed": [True] * 3}]}}})
     assert told(found) == [
         (FILE, "tests.x.judge[0].passed", "has 1 answer, and the judge is asked for 2 criteria"),
         (FILE, 'tests.x.trials["1"].judge[0].passed', "has 3 answers, and the judge is asked for 2 criteria"),
     ]
-    assert all(problem.line > 1 for problem in found.problems)
+    assert all(note.line > 1 for note in found.script_notes)
 
 
-def test_a_reply_for_no_judge_is_a_problem(checked):
+def test_a_reply_for_no_judge_is_told(checked):
     one = {"passed": [True, True]}
     assert told(checked({"judge": [one, one]})) == [
         (
@@ -77,7 +78,7 @@ def test_a_judge_takes_a_reply_for_each_vote_and_one_after_what_is_no_answer(che
     ]
 
 
-def test_a_mistyped_skill_is_a_problem_and_one_of_another_name_a_notice(checked):
+def test_a_skill_that_is_not_there_is_told_and_may_be_meant(checked):
     found = checked(
         {"main": [call("Skill", skill="acme:tydy"), call("Skill", skill="other:tydy"), text("a")]}
     )
@@ -86,11 +87,9 @@ def test_a_mistyped_skill_is_a_problem_and_one_of_another_name_a_notice(checked)
     assert message.endswith("(did you mean tidy?)")
 
     found = checked({"agents": {"acme:auditor": [call("Skill", skill="acme:zzz"), text("a")]}})
-    assert told(found) == []
-    (notice,) = found.notices
-    assert notice.startswith(
-        f'{FILE}: tests.x.agents["acme:auditor"][0].content[0].input.skill: the plugin acme'
-    )
+    ((_, path, message),) = told(found)
+    assert path == 'tests.x.agents["acme:auditor"][0].content[0].input.skill'
+    assert message.startswith("the plugin acme")
 
 
 def test_a_trial_that_the_test_does_not_have_is_a_notice(checked):
