@@ -1,7 +1,7 @@
 """What a script says that does not fit its test: replies for a judge that nobody asks, unknown skills.
 
-A rehearsal may be about just that: a model that calls what is not there, a judge whose answer is no answer. So
-it is told, and stops nothing.
+A rehearsal may be about just that: a model that calls what is not there, a judge whose answer is no answer.
+So it is told, and stops nothing.
 """
 
 from __future__ import annotations
