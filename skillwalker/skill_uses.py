@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
@@ -59,9 +60,15 @@ class _Attempt:
 
 @define
 class SkillTracker:
-    """Collects the attempts of one stream."""
+    """Collects the attempts of one stream.
+
+    Attributes:
+        others: Bare names that skills beside the plugins' have as well, such as those of Claude Code itself: it
+            takes such a name for theirs.
+    """
 
     names: Names
+    others: frozenset[str] = field(default=frozenset(), init=False)
     nameless: int = field(default=0, init=False)  # calls of the Skill tool that named no skill
     command_hidden: bool = field(
         default=False, init=False
@@ -70,6 +77,11 @@ class SkillTracker:
     _forks: dict[str, str] = field(factory=dict, init=False)  # task id -> key of the attempt that it runs
     _threads: set[str | None] = field(factory=set, init=False)  # where the Skill tool was seen
     _hinted: set[str] = field(factory=set, init=False)  # where progress named the Skill tool
+
+    def listed(self, skills: Sequence[str]) -> None:
+        """All that Claude Code has, as it begins."""
+        ours = {self.names.skill(name) for name in skills if ":" in name}
+        self.others |= {name for name in skills if ":" not in name and self.names.skills.get(name) in ours}
 
     def called(self, call: ToolCall) -> None:
         """A call of the Skill tool."""
@@ -127,8 +139,12 @@ class SkillTracker:
             for attempt in self._attempts.values()
             if attempt.thread == thread and attempt.loaded is not False and attempt.skill is None
         ]
-        named = [attempt for attempt in waiting if self.names.skill(attempt.raw) == skill]
-        strangers = [attempt for attempt in waiting if attempt.raw.removeprefix("/") not in self.names.skills]
+        named = [attempt for attempt in waiting if self._named(attempt.raw) == skill]
+        strangers = [
+            attempt
+            for attempt in waiting
+            if (name := attempt.raw.removeprefix("/")) not in self.names.skills or name in self.others
+        ]
         if named or strangers:
             return (named or strangers)[0]
         # Its call is not in the stream, but there it is.
@@ -214,7 +230,11 @@ class SkillTracker:
     def _name(self, attempt: _Attempt) -> str:
         if attempt.skill is None and attempt.loaded is False:
             return self.names.meant_skill(attempt.raw, attempt.error or "")
-        return attempt.skill or self.names.skill(attempt.raw)
+        return attempt.skill or self._named(attempt.raw)
+
+    def _named(self, raw: str) -> str:
+        name = raw.removeprefix("/")
+        return name if name in self.others else self.names.skill(name)
 
     def _use(self, name: str, attempts: list[_Attempt]) -> SkillUse:
         return SkillUse(

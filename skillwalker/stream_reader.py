@@ -83,6 +83,7 @@ class StreamReader:
                 self._result(event)
             case "system/init":
                 self.init = self.init or Init.of(event.data)
+                self.skills.listed(self.init.skills or ())
                 self._answer.restart()
             case "system/task_started":
                 if not self.skills.task_started(event):

@@ -42,6 +42,17 @@ class TestSkills:
         transcript = read(init(), calls("t1", "Skill", skill=name), loads("t1", name), result())
         assert [use.name for use in transcript.skills] == [name]
 
+    def test_a_bare_name_that_claude_code_has_itself_is_not_the_plugins(self, read: Reader) -> None:
+        both = init(skills=["acme:tidy", "tidy", "loop"])
+        own, bare = calls("t1", "Skill", skill="acme:tidy"), calls("t2", "Skill", skill="tidy")
+        taken = read(both, own, loads("t1", "acme:tidy"), bare, loads("t2", "tidy"), result())
+        assert [(use.name, use.calls) for use in taken.skills] == [("acme:tidy-csv", 1), ("tidy", 1)]
+        # Where its text comes from the plugin, it was the plugin's all the same.
+        taken = read(both, bare, loads("t2", "tidy"), body("acme/skills/tidy-csv"), result())
+        assert [use.name for use in taken.skills] == ["acme:tidy-csv"]
+        slash = read(both, replays(command("tidy")), says("done"), result(), prompt="/tidy")
+        assert [use.name for use in slash.skills] == ["tidy"]
+
     def test_a_call_after_others_keeps_its_position(self, read: Reader) -> None:
         transcript = read(
             init(),
