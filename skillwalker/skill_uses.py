@@ -63,8 +63,8 @@ class SkillTracker:
     """Collects the attempts of one stream.
 
     Attributes:
-        others: Bare names that skills beside the plugins' have as well, such as those of Claude Code itself: it
-            takes such a name for theirs.
+        others: Bare names that skills beside the plugins' have as well, such as those of Claude Code itself:
+            it takes such a name for theirs.
     """
 
     names: Names

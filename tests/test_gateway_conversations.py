@@ -157,6 +157,14 @@ def test_each_new_question_to_a_judge_is_the_next_turn():
     assert turns == [(0, 1), (1, 1), (0, 2), (2, 1)]
 
 
+def test_the_same_question_of_another_judge_is_the_next_turn_and_its_repetition_is_not():
+    talk = Conversations("judge")
+    asked = request(user("Rubric A"), tools=())
+    retries = [{"x-stainless-lang": "python", "x-stainless-retry-count": n} for n in ("0", "1", "0", "1")]
+    places = [talk.place(asked, headers) for headers in retries]
+    assert [(place.turn, place.attempt) for place in places] == [(0, 1), (0, 2), (1, 1), (1, 2)]
+
+
 @pytest.mark.parametrize(
     "messages",
     [

@@ -19,6 +19,7 @@ from gateway_support import (
 from waiting import wait_until
 
 from skillwalker import judging
+from skillwalker.judge_client import AnthropicJudge
 
 TOOL = {"type": "tool_use", "name": "Skill", "input": {"skill": "garden:compost"}}
 
@@ -156,6 +157,18 @@ def test_a_judge_passes_every_criterion_unless_the_script_says_otherwise(tmp_pat
         assert passed(post(link, asked)[2]) == [True, False]
         assert texts(post(link, {**asked, "messages": [user("Rubric B")]})[2]) == ["no JSON"]
         assert post(link, {**asked, "messages": [user("Rubric C")]})[0] == 409
+
+
+def test_two_judges_that_ask_the_same_get_an_answer_each(tmp_path):
+    turns = [{"error": {"status": 529}, "times": 1}, {"passed": [True, False]}, {"passed": [False, True]}]
+    schema = judging.answer_schema(["c1", "c2"])
+    with opened(script({"judge": turns}, tmp_path), purpose="judge") as link:
+        judge = AnthropicJudge(link)
+        answers = [
+            judge.ask(model="opus", system="Be strict.", prompt="Rubric A", schema=schema) for _ in range(2)
+        ]
+    passed = [[item["passed"] for item in answer.data["criteria"]] for answer in answers]
+    assert passed == [[True, False], [False, True]]
 
 
 def test_a_script_for_another_rubric_is_a_miss(tmp_path):

@@ -70,6 +70,7 @@ class Conversations:
     _agents: dict[str, Thread] = field(factory=dict)
     _before: dict[str, int] = field(factory=dict)
     _questions: dict[tuple[str, int], int] = field(factory=dict)
+    _asked: int = 0  # of a judge
     _attempts: Counter[tuple[str, int]] = field(factory=Counter)
 
     def place(self, request: Mapping[str, Any], headers: Mapping[str, str]) -> Place:
@@ -78,7 +79,10 @@ class Conversations:
         if self._purpose == "judge":
             thread = Thread("judge", "judge", "judge")
             question = (_digest(first_texts(request)), answers)
-            turn = self._questions.setdefault(question, len(self._questions))
+            if question not in self._questions or _is_no_retry(headers):
+                self._questions[question] = self._asked
+                self._asked += 1
+            turn = self._questions[question]
         else:
             thread = self._thread(request, headers)
             # A conversation that starts as a copy of another counts from there.
@@ -147,6 +151,12 @@ class Conversations:
         return next(
             (call for call, prompt in agents if prompt and any(prompt in text for text in texts)), None
         )
+
+
+def _is_no_retry(headers: Mapping[str, str]) -> bool:
+    """Whether a client that counts its retries says that this is none: two judges may ask the same."""
+    client = headers.get("x-stainless-lang"), headers.get("x-stainless-retry-count")
+    return client == ("python", "0")
 
 
 def messages_of(request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
