@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from skillwalker.errors import Problem
+from skillwalker.giveaways import directory_gives_away, file_gives_away
 from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
@@ -72,14 +73,33 @@ class Plugin:
             OSError: something in it cannot be read.
         """
         tree = Tree.of_directory(
-            self.directory, root=self.root, leave_out=self._is_hidden, private=private_of(self.root)
+            self.directory,
+            root=self.root,
+            leave_out=self._is_hidden,
+            private=private_of(self.root),
+            withhold_file=self._gives_away,
+            withhold_directory=directory_gives_away,
         )
         if not self.generated:
             return tree
         entries = {
             entry.path: entry for tree in (tree, Tree.of_files(self.generated)) for entry in tree.entries
         }
-        return Tree(tuple(sorted(entries.values(), key=lambda entry: entry.path.split("/"))), tree.notes)
+        return evolve(tree, entries=tuple(sorted(entries.values(), key=lambda entry: entry.path.split("/"))))
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """What is left out of it since it gives answers away, in one sentence."""
+        try:
+            found = self.tree.withheld
+        except OSError:  # told where the tree is needed
+            return ()
+        told = [f"{path} ({what})" for path, what in found]
+        why = "so that no trial sees what it is judged by"
+        return (f"left out of the plugin, {why}: {listed(told, _MOST_TOLD)}",) if told else ()
+
+    def _gives_away(self, path: PurePosixPath, content: BinaryIO) -> str | None:
+        return file_gives_away(path, content, self.directory)
 
     def _is_hidden(self, path: PurePosixPath) -> bool:
         return str(path) in self.hidden
@@ -123,6 +143,7 @@ class PluginSet:
     def notices(self) -> tuple[str, ...]:
         """What Claude Code ignores of these plugins, each with the plugin's name or the file."""
         ignored = [f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices]
+        ignored += [f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.withheld]
         flaws = [str(flaw) for _, flaw in self.undescribed]
         if more := flaws[_MOST_TOLD:]:
             files = count(len(more), "file")

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import io
 import os
-import re
 import stat
 import tarfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -28,13 +27,6 @@ MTIME = 1_000_000_000
 _PRIVATE = frozenset({".git", ".skillwalker"})
 
 CONFIGURATION = "skillwalker.toml"
-_REPORTS = frozenset({".html", ".xml", ".md", ".json"})
-_BEGINNING = 2_000
-# How the reports of runs begin.
-_REPORT = re.compile(
-    rb'<meta name="generator" content="Skillwalker">|<testsuites [^>]*name="skillwalker |\A# Skillwalker: '
-    rb'|\A\{"schema": \d+, "run_id": "'
-)
 
 _KEPT_FILE = 1 << 20
 _KEPT_TREE = 32 << 20
@@ -73,10 +65,12 @@ class Tree:
 
     Attributes:
         notes: What was left out or changed, one sentence each; no part of the content.
+        withheld: What was left out since it gives answers away: path and what it is.
     """
 
     entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = field(default=(), eq=False)
+    withheld: tuple[tuple[str, str], ...] = field(default=(), eq=False)
 
     @classmethod
     def of_files(cls, files: Mapping[str, bytes], executable: Collection[str] = ()) -> Tree:
@@ -96,6 +90,8 @@ class Tree:
         root: Path,
         leave_out: Callable[[PurePosixPath], bool] = lambda path: False,
         private: Collection[Path] = (),
+        withhold_file: Callable[[PurePosixPath, BinaryIO], str | None] = lambda path, content: None,
+        withhold_directory: Callable[[Path], str | None] = lambda path: None,
     ) -> Tree:
         """Reads every file once, for its hash; small ones are kept.
 
@@ -106,16 +102,20 @@ class Tree:
         Args:
             leave_out: Asked with every path relative to `directory`; True leaves it out with all below it.
             private: Files and directories that are left out, however they are reached.
+            withhold_file: Asked with every file's path and content; a word on what it is leaves it out.
+            withhold_directory: Likewise, with every directory below `directory`.
 
         Raises:
             OSError: something cannot be read; a part of a tree is never taken for the whole.
         """
-        scan = _Scan(directory.resolve(), root.resolve(), leave_out, private)
+        scan = _Scan(
+            directory.resolve(), root.resolve(), leave_out, private, withhold_file, withhold_directory
+        )
         if scan.is_private(scan.top, scan.top.stat()):
             scan.notes.append("left out as a whole, it is an eval")
         else:
             scan.directory(scan.top, "", (scan.top,))
-        return cls(_in_order(scan.entries), tuple(scan.notes))
+        return cls(_in_order(scan.entries), tuple(scan.notes), tuple(scan.withheld))
 
     @cached_property
     def digest(self) -> str:
@@ -206,12 +206,16 @@ class _Scan:
         root: Path,
         leave_out: Callable[[PurePosixPath], bool],
         private: Collection[Path],
+        withhold_file: Callable[[PurePosixPath, BinaryIO], str | None],
+        withhold_directory: Callable[[Path], str | None],
     ) -> None:
         self.top, self.root, self.leave_out = top, root, leave_out
+        self.withhold_file, self.withhold_directory = withhold_file, withhold_directory
         self.in_eval = any(_is_eval(parent) for parent in top.parents)
         self.private = set(_identities(private))  # not by path, since links give a directory several
         self.entries: dict[str, Entry] = {}
         self.notes: list[str] = []
+        self.withheld: list[tuple[str, str]] = []
         self.room = _KEPT_TREE
 
     def directory(self, directory: Path, prefix: str, inside: tuple[Path, ...]) -> None:
@@ -231,6 +235,9 @@ class _Scan:
         elif self.is_private(file, status):
             return
         elif stat.S_ISDIR(status.st_mode):
+            if what := self.withhold_directory(file):
+                self.withheld.append((f"{path}/", what))
+                return
             self.entries[path] = Entry(path, "dir", 0o755)
             self.directory(file, f"{path}/", (*inside, file.resolve()))
         elif stat.S_ISREG(status.st_mode):
@@ -240,6 +247,10 @@ class _Scan:
 
     def file(self, file: Path, path: str, mode: int) -> None:
         with file.open("rb") as content:
+            if what := self.withhold_file(PurePosixPath(path), content):
+                self.withheld.append((path, what))
+                return
+            content.seek(0)
             limit = min(_KEPT_FILE, self.room)
             data: bytes | None = content.read(limit + 1)
             if data is not None and len(data) <= limit:
@@ -293,9 +304,9 @@ def private_of(root: Path) -> tuple[Path, ...]:
     """What would tell a trial its own answers, or is no part of a plugin that is the root itself.
 
     All of `evals/`, and what links in it lead to; other tools keep their answers and results there as well.
-    And beside it the configuration, cassettes, and reports of earlier runs.
+    And beside it the configuration. What else tells answers is known by what it holds.
     """
-    return (*_evals_of(root), *(root / name for name in _names(root) if _is_ours(root / name)))
+    return (*_evals_of(root), root / CONFIGURATION)
 
 
 def _evals_of(root: Path) -> Iterator[Path]:
@@ -306,22 +317,6 @@ def _evals_of(root: Path) -> Iterator[Path]:
         if (each / "tests.json").is_file():
             yield each
         yield from (each / name for name in ("tests.json", "rehearsal.json", "rubrics"))
-
-
-def _is_ours(path: Path) -> bool:
-    """By what it is called or how it begins."""
-    if path.name == CONFIGURATION:
-        return True
-    if path.is_dir():
-        first = next((name for name in _names(path) if name.endswith(".jsonl")), None)
-        return first is not None and _begins(path / first).startswith(b'{"cassette":')
-    return path.suffix in _REPORTS and _REPORT.search(_begins(path)) is not None
-
-
-def _begins(path: Path) -> bytes:
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        return file.read(_BEGINNING)
-    return b""
 
 
 def _names(directory: Path) -> list[str]:

@@ -20,12 +20,12 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
     {
-        "files": "packaged folders keywords jsonscan jsonfile tomlscan redaction tree archives workspace "
-        "credentials commands tokens prices"
+        "files": "packaged folders giveaways keywords jsonscan jsonfile tomlscan redaction tree archives "
+        "workspace credentials commands tokens prices"
     },
     {
         "evals": "evals queries shapes fields loading select",
-        "plugins": "frontmatter manifest listing marketplace parts components plugin_set plugins isolate",
+        "plugins": "frontmatter manifest declarations listing marketplace parts components plugin_set plugins isolate",
         "events": "events tool_calls agent_uses skill_uses stream_facts stream_reader transcript progress",
         "judging": "judging",
     },
@@ -36,7 +36,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "judge": "judge_client",
         "schema": "schema",
         "testing": "testing",
-        "authoring": "wishes mentions targets drafting first_eval importing",
+        "authoring": "wishes mentions targets drafting first_eval importing rehearsing",
         "configuration": "settings configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },

@@ -5,7 +5,8 @@ import io
 import os
 import pickle
 import tarfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_no_answer_of_the_root_comes_along_whatever_way_leads_to_it(tmp_path: Pa
     inner = Tree.of_directory(tmp_path / "p", root=tmp_path, private=private)
     assert paths(inner) == ["SKILL.md"]
     assert len(inner.notes) == 3
-    assert private_of(tmp_path / "p") == ()
+    assert private_of(tmp_path / "p") == (tmp_path / "p" / "skillwalker.toml",)
 
 
 def test_a_scaffold_may_hold_evals_of_its_own_but_an_eval_is_no_tree(tmp_path: Path) -> None:
@@ -260,26 +261,38 @@ def test_it_pickles(tmp_path: Path) -> None:
     assert tree.get("a.txt").sha256 == hashlib.sha256(b"one").hexdigest()  # type: ignore[union-attr]
 
 
-def test_what_is_ours_is_no_part_of_a_plugin_that_is_the_root(tmp_path: Path) -> None:
-    ours = {
-        "skillwalker.toml": b"[run]\n",
-        "cassettes/a.jsonl": b'{"cassette": 1}\n',
-        "report.html": b'<!doctype html><meta name="generator" content="Skillwalker">',
-        "junit.xml": b'<testsuites tests="1" name="skillwalker 2026">',
-        "report.md": b"# Skillwalker: passed\n",
-        "report.json": b'{"schema": 1, "run_id": "2026"}',
-        "evals/csv/tests.json": b"{}",
-    }
-    others = {
-        "README.md": b"# A skill\n\n# Skillwalker: how to use it\n",
-        "data/rows.jsonl": b'{"row": 1}\n',
-        "page.html": b"<!doctype html>",
-        "skills/x/SKILL.md": b"---\n---\n",
-    }
-    for name, data in (ours | others).items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
+def test_what_gives_answers_away_is_left_out_and_told(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "skillwalker.toml": "[run]",
+            "kept/a.txt": "a",
+            "b.txt": "secret",
+            "kept/c.txt": "secret",
+            "out/d.txt": "secret",
+        },
+    )
+    (tmp_path / "kept/link.txt").symlink_to("../b.txt")
 
-    tree = Tree.of_directory(tmp_path, root=tmp_path, private=private_of(tmp_path))
+    def file(path: PurePosixPath, content: BinaryIO) -> str | None:
+        return "a secret" if content.read() == b"secret" else None
 
-    assert {entry.path for entry in tree.entries if entry.kind == "file"} == set(others)
+    def directory(path: Path) -> str | None:
+        return "all of it" if path.name == "out" else None
+
+    for top in (tmp_path, tmp_path / "kept"):
+        tree = Tree.of_directory(
+            top,
+            root=tmp_path,
+            private=private_of(tmp_path),
+            withhold_file=file,
+            withhold_directory=directory,
+        )
+        assert b"secret" not in tar_of(tree)
+        assert [entry.path for entry in tree.entries if entry.kind == "file"] == [
+            "kept/a.txt" if top is tmp_path else "a.txt"
+        ]
+        if top is tmp_path:
+            assert tree.withheld == (("b.txt", "a secret"), ("kept/c.txt", "a secret"), ("out/", "all of it"))
+        else:
+            assert tree.withheld == (("c.txt", "a secret"), ("link.txt", "a secret"))

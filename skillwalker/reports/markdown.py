@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skillwalker.giveaways import REPORT_MARK
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, not_passed, verdict_headline
 from skillwalker.reports.facts import passed_of, run_facts, test_facts, trial_facts
@@ -33,7 +34,7 @@ def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
     """
     run = source.run
     note = banner(run.model_source)
-    last = f"**{note}**\n" if note else ""
+    last = f"{REPORT_MARK}\n" + (f"\n**{note}**\n" if note else "")
     if note:
         yield f"**{note}**\n\n"
     yield f"# Skillwalker: {run.outcome}\n\n{count(len(run.tests), 'test')}: {counts(run)}\n\n"

@@ -21,6 +21,21 @@ SEARCH = (
 )
 
 
+# What commands of ours and other tools write beside a plugin.
+_CASE = {"prompt": "p", "expected_output": f"{MARK}-left", "expectations": [f"{MARK}-left"]}
+LEFT_BEHIND = {
+    "evals.json": json.dumps({"skill_name": "tidy", "evals": [_CASE]}),
+    "skills/tidy/evals/cases.json": json.dumps({"skill_name": "tidy", "evals": [_CASE]}),
+    "triggers.json": json.dumps([{"query": f"{MARK}-left", "should_trigger": True}]),
+    "work/grading.json": json.dumps({"expectations": [{"text": f"{MARK}-left", "passed": True}]}),
+    "out.md": f"# Skillwalker: failed\n\n{MARK}-left\n",
+    "out.txt": f"::error title=csv%3A%3Aworks failed::{MARK}-left\n",
+    "out.html": f'<!doctype html>\n<meta name="generator" content="Skillwalker">{MARK}-left',
+    "skillwalker.toml": f"# {MARK}-left\n",
+    "cassettes/one.jsonl": f'{{"cassette": 1, "x": "{MARK}-left"}}\n',
+}
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> dict[str, list[str]]:
     """The marks that each test's trial found. The root is itself the plugin, so the eval lies in it."""
@@ -28,6 +43,9 @@ def found(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> dict[
     write(root / ".claude-plugin" / "plugin.json", json.dumps({"name": "acme", "version": "1.0.0"}))
     skill(root, "tidy", "Tidies CSV files", f"# Tidy\n\n{MARK}-body-of-tidy\n")
     skill(root, "hello", "Greets", f"# Hello\n\n{MARK}-body-of-hello\n")
+    write(root / "data" / "prices.json", json.dumps([{"question": f"{MARK}-data", "answer": "1"}]))
+    for name, content in LEFT_BEHIND.items():
+        write(root / name, content)
     scaffold, judge = {"scaffold": "mine"}, {"llm-judge": {"rubricFile": "r.md"}}
     called = {"skill-call": {"skill": "acme:tidy", "expected": True}}
     tests = [
@@ -35,7 +53,7 @@ def found(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> dict[
         {"name": "described", "type": "skill-call", "skillFile": "acme:tidy", "expect": [called]},
         {"name": "other", "scaffold": "others", "expect": [{"result-contains": "x"}]},
     ]
-    turns = [bash(SEARCH), text("done")]
+    turns = [bash(f"find /plugins -type f; {SEARCH}"), text("done")]
     an_eval(
         root,
         tests,
@@ -51,18 +69,29 @@ def found(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> dict[
     )
     options = ["--isolated", "--rehearse", "--image", sandbox_image, "--jobs", "2"]
     assert exit_code(["--root", str(root), "run", *options]) in (1, 6)
-    marks = {}
+    marks: dict[str, list[str]] = {}
     for name in ("works", "described"):
         (events,) = root.glob(f".skillwalker/runs/*/trials/csv.{name}.*/events.jsonl")
         (search,) = Transcript.read(events).tool_calls()
         *lines, last = (search.result or "").splitlines()
         assert last == "searched", search.result
-        marks[name] = [line.removeprefix(f"{MARK}-") for line in lines]
+        plugins = [line for line in lines if line.startswith("/plugins/")]
+        marks[f"plugins of {name}"] = [line.removeprefix("/plugins/0/").partition("/")[2] for line in plugins]
+        marks[name] = [line.removeprefix(f"{MARK}-") for line in lines if line not in plugins]
     return marks
 
 
+def test_a_root_plugin_comes_along_without_what_was_written_beside_it(found: dict[str, list[str]]) -> None:
+    assert sorted(one for one in found["plugins of works"] if one) == [
+        ".claude-plugin/plugin.json",
+        "data/prices.json",
+        "skills/hello/SKILL.md",
+        "skills/tidy/SKILL.md",
+    ]
+
+
 def test_a_trial_finds_what_it_was_given_and_nothing_of_its_judges(found: dict[str, list[str]]) -> None:
-    given = {"body-of-hello", "body-of-tidy", "own-file"}
+    given = {"body-of-hello", "body-of-tidy", "own-file", "data"}
     assert given <= set(found["works"]) <= given | {"own-prompt"}
 
 
