@@ -148,6 +148,8 @@ def test_one_prompt_in_several_tests(tmp_path: Path) -> None:
     assert rules(tmp_path / "b", [*GOOD, opposite], {"opposite": NEAR}) == ["contradiction"]
     other = {**GOOD[0], "name": "other", "model": "haiku"}
     assert rules(tmp_path / "c", [*GOOD, other], {"other": WANTED}) == []
+    opposite = {**GOOD[0], "name": "opposite", "model": "haiku"}
+    assert rules(tmp_path / "d", [*GOOD, opposite], {"opposite": NEAR}) == ["contradiction"]
 
 
 def test_an_expectation_that_stands_twice(tmp_path: Path) -> None:

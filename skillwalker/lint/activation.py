@@ -64,33 +64,33 @@ def _one_sided(pairs: Sequence[tuple[CheckedTest, Target]]) -> Iterator[Remark]:
 
 
 def _twice(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
-    """Tests with the same prompt under the same circumstances."""
-    seen: dict[object, list[CheckedTest]] = {}
+    """Tests with the same prompt under the same circumstances; the opposite is wrong for any model."""
+    seen: dict[str, list[CheckedTest]] = {}
     for test in tests:
-        given = test.test
-        key = (
-            given.type,
-            given.skill_file,
-            given.agent_file,
-            given.scaffold,
-            given.model,
-            given.prompt.split(),
-        )
-        for other in seen.setdefault(repr(key), []):
+        others = seen.setdefault(_circumstances(test), [])
+        for other in others:
             one, two = target_of(other), target_of(test)
-            same = json.dumps([[s.type, s.value] for s in other.test.expect], sort_keys=True) == json.dumps(
-                [[s.type, s.value] for s in given.expect], sort_keys=True
-            )
-            named = f"{safe(other.test.name, 80)!r}"
             if one and two and one.id == two.id and one.should is not two.should:
+                named = f"{safe(other.test.name, 80)!r}"
                 message = f"the same prompt as in {named}, which expects the opposite; one of them is wrong"
                 yield Remark("contradiction", test, test_path(test), message)
                 break
-            if same:
+        else:
+            same = [one for one in others if _expected(one) == _expected(test)]
+            if other := next((one for one in same if one.test.model == test.test.model), None):
+                named = f"{safe(other.test.name, 80)!r}"
                 message = f"the same prompt and expectations as {named}; raise its `trials` instead"
                 yield Remark("duplicate-test", test, test_path(test), message)
-                break
-        seen[repr(key)].append(test)
+        others.append(test)
+
+
+def _circumstances(test: CheckedTest) -> str:
+    given = test.test
+    return repr((given.type, given.skill_file, given.agent_file, given.scaffold, given.prompt.split()))
+
+
+def _expected(test: CheckedTest) -> str:
+    return json.dumps([[spec.type, spec.value] for spec in test.test.expect], sort_keys=True)
 
 
 def _twice_expected(test: CheckedTest) -> Iterator[Remark]:
