@@ -74,7 +74,7 @@ class _Parser:
             return lambda name: True
         match = self._either()
         if self.token:
-            raise self._fault("expected and or or", self._in_quotes())
+            raise self._fault("expected 'and' or 'or'", self._in_quotes())
         return match
 
     def _either(self) -> _Match:
@@ -96,7 +96,7 @@ class _Parser:
         if self._accept("("):
             match = self._either()
             if not self._accept(")"):
-                raise self._fault("expected )")
+                raise self._fault("expected ')'")
             return match
         if self.token in ("", ")", "and", "or"):
             raise self._fault("expected a word")
@@ -128,6 +128,7 @@ class _Parser:
         return f"""write -k "'{safe(" ".join(self.text.split()), 80)}'" to find these words as they stand"""
 
     def _fault(self, message: str, advice: str = "") -> ConfigurationError:
-        found = safe(self.token or self.text[self.start : self.start + 1], 40) or "the end"
+        found = safe(self.token or self.text[self.start : self.start + 1], 40)
+        found = (f'"{found}"' if "'" in found else f"'{found}'") if found else "the end"
         where = f"{message}, found {found} (column {self.start + 1})"
         return ConfigurationError([f"-k {safe(self.text, 80)}: {where}; {advice or _EXAMPLE}"])

@@ -83,13 +83,15 @@ def find_evals(root: Path) -> Found:
         return Found()
     except OSError as error:
         raise ConfigurationError([Problem(f"cannot be read: {error.strerror}", file=EVALS)]) from None
-    evals, notes = [], []
+    evals, notes, others = [], [], []
     for entry in entries:
         if _holds(entry, FILE):
             evals.append(root / EVALS / entry.name)
-        elif not entry.name.startswith((".", "_")) and (note := _note(entry)):
-            notes.append(note)
-    return Found(tuple(evals), tuple(notes))
+        elif not entry.name.startswith((".", "_")):
+            foreign, note = _judged(entry)
+            others += [entry.name + "/" * entry.is_dir()] if foreign else []
+            notes += [note] if note else []
+    return Found(tuple(evals), (*_foreign(others), *notes))
 
 
 def load_eval(directory: Path, root: Path) -> LoadedEval:
@@ -140,23 +142,35 @@ def _holds(directory: os.DirEntry[str], name: str) -> bool:
     return True
 
 
-def _note(entry: os.DirEntry[str]) -> str | None:
+def _judged(entry: os.DirEntry[str]) -> tuple[bool, str]:
+    """Whether what is no eval seems to be another tool's, or else what is to be said of it, if anything."""
     shown = f"{EVALS}/{safe(entry.name)}"
     if not entry.is_dir():
-        if entry.name.endswith((".md", ".txt")) or entry.name == SCHEMA:
-            return None
-        return f"{shown} belongs to another tool: not read"
+        return not (entry.name.endswith((".md", ".txt")) or entry.name == SCHEMA), ""
     try:
         with os.scandir(entry.path) as scan:
             inner = {child.name: child for child in scan}
     except OSError as error:
-        return f"{shown}/ cannot be read: {error.strerror}"
+        return False, f"{shown}/ cannot be read: {error.strerror}"
     deeper = sorted(name for name, child in inner.items() if _holds(child, FILE))
     if deeper:
         names = listed([f"{entry.name}/{name}" for name in deeper], limit=3)
-        return f"{shown}/ is no eval, and evals do not nest: {names} not read; move them up into {EVALS}/"
+        todo = f"evals do not nest: {names} not read; move them up into {EVALS}/"
+        return False, f"{shown}/ is no eval, and {todo}"
     if similar := near(
         FILE, (name for name in inner if name.endswith((".json", ".jsonc", ".yaml"))), limit=1
     ):
-        return f"{shown}/ has no {FILE}, only {safe(similar[0])}: not read"
-    return f"{shown}/ has no {FILE} and belongs to another tool: not read"
+        return False, f"{shown}/ has no {FILE}, only {safe(similar[0])}: not read"
+    return True, ""
+
+
+def _foreign(names: list[str]) -> tuple[str, ...]:
+    """One sentence for all of them: they are told with every command."""
+    match names:
+        case []:
+            return ()
+        case [only]:
+            without = f"has no {FILE} and " if only.endswith("/") else ""
+            return (f"{EVALS}/{safe(only)} {without}belongs to another tool: not read",)
+    what = f"without a {FILE}" if all(name.endswith("/") for name in names) else "of other tools"
+    return (f"{len(names)} entries {what} in {EVALS}/ are not read: {listed(names, 6)}",)

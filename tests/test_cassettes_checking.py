@@ -44,8 +44,9 @@ def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
 
     (one,), (two,) = check(tmp_path / "no", TRIALS), check(tmp_path / "file", TRIALS)
 
-    assert str(one) == f"{tmp_path}/no: it does not exist; record with --record {tmp_path}/no makes it"
-    assert "it is no directory" in str(two)
+    no = tmp_path / "no"
+    assert str(one) == f"{no}: this directory of cassettes does not exist: a run with --record {no} makes it"
+    assert str(two) == f"{tmp_path}/file: this directory of cassettes is no directory: name another"
 
 
 def test_a_replay_of_nothing_does_not_start(tmp_path: Path) -> None:

@@ -114,9 +114,10 @@ def test_an_entry_of_no_test_is_a_note_that_stops_nothing(run_cli, root, command
     assert called.code == 0
     told = called.out + called.err
     assert (
-        'evals/third/rehearsal.json:3: tests["Call: tidy this"]: no test is named Call: tidy this '
-        "(did you mean Call: tidy this up?); that one has no entry, so a rehearsal answers it by the simple "
-        "rule; if the test was renamed, or its query edited, rename the entry, else remove it"
+        'evals/third/rehearsal.json:3: tests["Call: tidy this"]: no test is named "Call: tidy this" '
+        '(did you mean "Call: tidy this up"?): rename the entry if its test was renamed or its query edited, '
+        "else remove it. A rehearsal answers tests without an entry by the simple rule: "
+        '"Call: tidy this up"'
     ) in told
 
 
@@ -159,7 +160,7 @@ def test_what_belongs_to_other_tools_is_noted_and_no_error(run_cli, root):
     called = run_cli("--root", root, "validate")
 
     assert called.code == 0
-    assert "note: evals/evals.json" in called.err
+    assert "note: 2 entries of other tools in evals/ are not read: case/, evals.json" in called.err
 
 
 def test_a_scaffolds_settings_are_named(run_cli, root):

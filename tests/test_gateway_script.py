@@ -38,18 +38,29 @@ def load(value, tmp_path, tests=TESTS):
         (
             ["Greet"],
             ["Greets", "Counts"],
-            ["no test is named Greet (did you mean Greets?); that one has no entry, so a "],
+            [
+                'no test is named "Greet" (did you mean "Greets"?): rename the entry if its test was renamed '
+                "or its query edited, else remove it. A rehearsal answers tests without an entry by the "
+                'simple rule: "Greets"'
+            ],
         ),
         (
             ["Something else", "Greets"],
             ["Greets", "Counts"],
-            ["no test is named Something else; without an entry, so that a rehearsal answers by "],
+            [
+                'no test is named "Something else": rename the entry if its test was renamed or its query '
+                "edited, else remove it. A rehearsal answers tests without an entry by the simple rule: "
+                '"Counts"'
+            ],
         ),
-        (["Greet", "Greets"], ["Greets"], ["no test is named Greet; if the test was renamed"]),
+        (["Greet", "Greets"], ["Greets"], ['no test is named "Greet": rename the entry if its test']),
         (
             ["a\x1b"],
             [],
-            ["no test is named a\\x1b; if the test was renamed, or its query edited, rename the "],
+            [
+                'no test is named "a\\x1b": rename the entry if its test was renamed or its query edited, '
+                "else remove it"
+            ],
         ),
     ],
 )
@@ -60,6 +71,7 @@ def test_an_entry_of_no_test_is_kept_apart_unread(names, tests, told, tmp_path):
     found = read_scripts(file, tmp_path, tests)
     assert [*found.by_test] == [name for name in names if name in tests]
     assert [one.message[: len(said)] for one, said in zip(found.unused, told, strict=True)] == told
+    assert all(one.message.endswith(("remove it", '"')) for one in found.unused)
     assert [one.place for one in found.unused] == ["rehearsal.json:3"]
 
 

@@ -276,12 +276,29 @@ def test_files_of_other_tools_are_noted(tmp_path: Path) -> None:
     found = find_evals(root)
     assert [path.name for path in found.evals] == ["Zebra", "greet", "linked"]
     assert found.notes == (
-        "evals/case-1/ has no tests.json and belongs to another tool: not read",
-        "evals/evals.json belongs to another tool: not read",
-        "evals/queries.yaml belongs to another tool: not read",
+        "3 entries of other tools in evals/ are not read: case-1/, evals.json, queries.yaml",
         "evals/results/ is no eval, and evals do not nest: results/2026 not read; move them up into evals/",
         "evals/similar/ has no tests.json, only test.json: not read",
     )
+
+
+@pytest.mark.parametrize(
+    ("files", "note"),
+    [
+        (["evals.json"], "evals/evals.json belongs to another tool: not read"),
+        (["a/prompt.md"], "evals/a/ has no tests.json and belongs to another tool: not read"),
+        (["a/prompt.md", "b/x"], "2 entries without a tests.json in evals/ are not read: a/, b/"),
+        (
+            [f"{n}.json" for n in range(8)],
+            "8 entries of other tools in evals/ are not read: 0.json, 1.json, 2.json, 3.json, 4.json, "
+            "5.json and 2 more",
+        ),
+    ],
+    ids=["file", "directory", "directories", "many"],
+)
+def test_all_of_other_tools_is_one_note(tmp_path: Path, files: list[str], note: str) -> None:
+    write(tmp_path, {"evals/greet/tests.json": GOOD, **{f"evals/{name}": "" for name in files}})
+    assert find_evals(tmp_path).notes == (note,)
 
 
 def test_without_evals_nothing_is_found(tmp_path: Path) -> None:

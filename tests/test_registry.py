@@ -15,6 +15,7 @@ import pytest
 
 from skillwalker.evals import Eval, ExpectationSpec, Test, TestType
 from skillwalker.expectations.discovery import GROUP, scan
+from skillwalker.expectations.known import PACKAGE_OF
 from skillwalker.expectations.registry import (
     Bound,
     BrokenTypeError,
@@ -24,6 +25,7 @@ from skillwalker.expectations.registry import (
 )
 
 PACKAGES = Path(__file__).parent / "packages"
+CONTRIB = Path(__file__).parents[1] / "expectations_contrib"
 TEST = Test("t", TestType.SKILL_PROMPT, Path("p.md"), "p", (), "tests[0]")
 KNOWN = "there are: turns, notBelow"
 EVAL = Eval("e", Path("/root"), Path("/root/evals/e"), (), (TEST,))
@@ -148,6 +150,21 @@ def test_a_type_that_nobody_installed_names_what_is_there(installed: Any) -> Non
         "tests[0].expect[0].nope: no installed package has the expectation type nope; "
         "install the one that has it, or write one of these: faulty-hooks, max-turns, mentions, says-often"
     ]
+
+
+def test_a_type_of_a_package_that_is_known_names_it(installed: Any) -> None:
+    registry = installed("good")
+    package = "skillwalker-expectations-contrib"
+    [told] = problems(bind(registry, "result-matches", "x"))
+    assert f"type result-matches; {package} has it: `pip install {package}`, or write one of " in told
+    [told] = problems(bind(registry, "result-match", "x"))
+    assert "did you mean result-matches?" in told
+
+
+def test_the_types_of_the_package_are_those_that_it_declares() -> None:
+    project = tomllib.loads((CONTRIB / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = project["entry-points"]["skillwalker.expectations"]
+    assert dict.fromkeys(declared, project["name"]) == PACKAGE_OF
 
 
 def test_a_missing_type_tells_of_damaged_files_that_may_have_it(installed: Any) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from skillwalker.configuration import load_configuration
 from skillwalker.outcomes import Reason
 from skillwalker.redaction import SHORTEST
 from skillwalker.request import RunRequest
-from skillwalker.sandbox import start_script
+from skillwalker.sandbox import passing, start_script
 from skillwalker.sandbox.allowed import AllowList
 from skillwalker.sandbox.base import Limits
 from skillwalker.sandbox.building import CONTEXT_MIB, MIRRORS, PROXIES
@@ -70,6 +72,16 @@ def test_the_configuration_that_is_shown_is_read(tmp_path: Path) -> None:
     assert [bool(one.allow or one.env or one.dockerfile) for one in found] == [True] * 3
     AllowList.of(found[0].allow)
     assert [refusal(name) for name in found[1].env] == [None]
+
+
+@pytest.mark.parametrize("page", ["sandbox.md", "configuration.md"])
+def test_both_pages_tell_which_names_are_refused(page: str) -> None:
+    text = (TOP / "docs" / page).read_text("utf-8")
+    [told] = re.findall(r"and all that begin with (`[^.]*`)\.\n", text)
+    prefixes = re.findall(r"`(\w+)`", told)
+    in_code = re.findall(r"\b(\w+_)\.\*", passing._OURS.pattern)
+    assert sorted(prefixes) == sorted([*in_code, *passing._CREDENTIALS, passing._FOR_US])
+    assert all(map(refusal, (*(f"{prefix}X" for prefix in prefixes), "PATH", "HOME", "FTP_PROXY")))
 
 
 def test_what_is_said_of_hosts_and_variables_is_so() -> None:

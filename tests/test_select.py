@@ -240,7 +240,7 @@ def test_a_phrase_that_matches_nothing_names_the_tests_that_come_near(
 
 
 def test_a_wrong_expression_is_told_before_anything_is_loaded(root: Path) -> None:
-    with pytest.raises(ConfigurationError, match="-k a b: expected and or or, found b"):
+    with pytest.raises(ConfigurationError, match="-k a b: expected 'and' or 'or', found 'b'"):
         Selection(root, keyword="a b").directories([root / "evals/csv"])
 
 

@@ -21,6 +21,7 @@ from skillwalker.expectations.base import INTERFACE_VERSION
 from skillwalker.expectations.bound import Bound, in_words, judge_trial
 from skillwalker.expectations.describe import shorthand_of
 from skillwalker.expectations.discovery import Candidate, scan
+from skillwalker.expectations.known import PACKAGE_OF
 from skillwalker.expectations.options import OptionsError, structurer
 from skillwalker.expectations.quiet import quiet
 from skillwalker.text import did_you_mean, listed, safe
@@ -124,14 +125,13 @@ class Registry:
             case ():
                 installed = listed(self.names(), 40) or "none"
                 damaged = "".join(f"; {problem}" for problem in self.problems)
-                raise UnknownTypeError(
-                    [
-                        f"no installed package has the expectation type {safe(name, 80)}"
-                        f"{did_you_mean(name, self.names())}; install the one that has it, or write one of "
-                        "these: "
-                        f"{installed}{damaged}"
-                    ]
-                )
+                told = f"no installed package has the expectation type {safe(name, 80)}"
+                if package := PACKAGE_OF.get(name):
+                    told += f"; {package} has it: `pip install {package}`"
+                else:
+                    near_ones = did_you_mean(name, {*self.names(), *PACKAGE_OF})
+                    told += f"{near_ones}; install the one that has it"
+                raise UnknownTypeError([f"{told}, or write one of these: {installed}{damaged}"])
             case several:
                 raise DuplicateTypeError([_doubled(name, several)])
 

@@ -48,7 +48,7 @@ from skillwalker.gateway.checking import kind_of
 from skillwalker.gateway.replies import Reply, TestScript, Turn
 from skillwalker.gateway.script_parts import LONGEST_DELAY_SECONDS, PartsChecker
 from skillwalker.jsonfile import child, load, locate
-from skillwalker.text import did_you_mean, listed, safe
+from skillwalker.text import did_you_mean, listed, near, safe
 
 __all__ = ["Scripts", "TestScript", "load_scripts", "read_scripts"]
 
@@ -131,15 +131,14 @@ def read_scripts(
 
 def _of_no_test(name: str, silent: Collection[str]) -> str:
     """What is to be said of an entry; `silent` are the tests that have none."""
-    by_rule = "has no entry, so a rehearsal answers it by the simple rule"
-    if hint := did_you_mean(name, silent):
-        which = f"{hint}; that one {by_rule}"
-    elif silent:
-        which = f"; without an entry, so that a rehearsal answers by the simple rule: {listed(silent, 5)}"
-    else:
-        which = ""
-    todo = "if the test was renamed, or its query edited, rename the entry, else remove it"
-    return f"no test is named {safe(name)}{which}; {todo}"
+    meant = near(name, silent, limit=1)
+    hint = f' (did you mean "{safe(meant[0])}"?)' if meant else ""
+    todo = "rename the entry if its test was renamed or its query edited, else remove it"
+    rest = ""
+    if without := meant or tuple(silent):
+        names = listed([f'"{one}"' for one in without], 5)
+        rest = f". A rehearsal answers tests without an entry by the simple rule: {names}"
+    return f'no test is named "{safe(name)}"{hint}: {todo}{rest}'
 
 
 def _placed(problems: Iterable[Problem], file: str, text: str) -> list[Problem]:

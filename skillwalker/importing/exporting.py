@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from skillwalker.errors import ConfigurationError
 from skillwalker.evals import Eval, ExpectationSpec, Test, TestType
 from skillwalker.expectations.rubric import FOLDER, read_rubric
+from skillwalker.importing.checks import OUTCOME, SAID
+from skillwalker.importing.items import ID_TAG
 from skillwalker.parts import SKILL_FILE
 from skillwalker.plugins import load_plugins
 from skillwalker.text import listed
 
 _KINDS = {TestType.SKILL_CALL: "skill-call", TestType.AGENT_CALL: "agent-call"}
-_OUTCOME = "The outcome is as follows: "
+_NUMBERED = re.compile(r"Case (\d{1,9})")
 
 Exported = tuple[Any, tuple[str, ...]]
 """What is to be printed as JSON, and what could not be said in it, a line each."""
@@ -28,7 +31,8 @@ def trigger_list(evals: Sequence[Eval]) -> Exported:
     """
     entries: list[dict[str, Any]] = []
     about: dict[str, None] = {}
-    left = []
+    left: list[str] = []
+    unfit: dict[TestType, list[str]] = {}
     for each in evals:
         for test in each.tests:
             kind = _KINDS.get(test.type)
@@ -36,11 +40,12 @@ def trigger_list(evals: Sequence[Eval]) -> Exported:
                 spec.value for spec in test.expect if spec.type == kind and isinstance(spec.value, bool)
             ]
             if kind is None or not wanted:
-                left.append(f"{each.name}::{test.name}: no test of activation with true or false")
+                unfit.setdefault(test.type, []).append(f"{each.name}::{test.name}")
                 continue
             about[test.skill_file or test.agent_file or ""] = None
             entries.append({"query": test.prompt, "should_trigger": wanted[0]})
             left += (f"{each.name}::{test.name}: {what}" for what in _beside(test, beyond=kind))
+    left += _unfit(unfit, "of activation with true or false", {TestType.SKILL_PROMPT: "evals-json"})
     _require(entries, about, left, "tests of activation")
     return entries, tuple(left)
 
@@ -53,12 +58,13 @@ def evals_json(evals: Sequence[Eval]) -> Exported:
     """
     cases: list[dict[str, Any]] = []
     about: dict[str, None] = {}
-    left = []
+    left: list[str] = []
+    unfit: dict[TestType, list[str]] = {}
     for each in evals:
         for test in each.tests:
             where = f"{each.name}::{test.name}"
             if test.type is not TestType.SKILL_PROMPT:
-                left.append(f"{where}: no test of a skill's output")
+                unfit.setdefault(test.type, []).append(where)
                 continue
             expected, criteria = "", list[str]()
             for spec in test.expect:
@@ -73,12 +79,17 @@ def evals_json(evals: Sequence[Eval]) -> Exported:
                     left.append(f"{where}: {spec.type}")
                 if spec.type == "skill-call" and isinstance(spec.value, dict) and spec.value.get("expected"):
                     about[str(spec.value.get("skill"))] = None
-            case: dict[str, Any] = {"id": len(cases) + 1, "name": test.name, "prompt": test.prompt}
-            case |= {"expected_output": expected, "files": list(_files(each, test)), "expectations": criteria}
+            case = {**_named(test, len(cases) + 1), "prompt": test.prompt, "expected_output": expected}
+            case |= {"files": list(_files(each, test)), "expectations": criteria}
+            if tags := [tag for tag in test.tags if not tag.startswith(ID_TAG)]:
+                case["tags"] = tags
+            if test.model != "sonnet":
+                left.append(f"{where}: the model {test.model}")
             cases.append(case)
             if test.skill_file:
                 about[test.skill_file] = None
             left += (f"{where}: {what}" for what in _beside(test))
+    left += _unfit(unfit, "of a skill's output", dict.fromkeys(_KINDS, "trigger-evals"))
     for each in evals if not about else ():
         about |= dict.fromkeys(test.skill_file for test in each.tests if test.skill_file)
     for each in evals if not about else ():
@@ -90,6 +101,32 @@ def evals_json(evals: Sequence[Eval]) -> Exported:
         )
     name = next(iter(about), evals[0].name).rpartition(":")[2]
     return {"skill_name": name, "evals": cases}, tuple(left)
+
+
+def _unfit(
+    names: Mapping[TestType, list[str]], what: str, elsewhere: Mapping[TestType, str]
+) -> Iterator[str]:
+    """A line for each type: a list of queries would otherwise have one for each of its queries.
+
+    Args:
+        names: The tests that are not `what`, by their type.
+        elsewhere: The `--as` that takes tests of a type.
+    """
+    for kind, tests in names.items():
+        hint = f"; --as {elsewhere[kind]} takes those" if kind in elsewhere else ""
+        if len(tests) == 1:
+            yield f"{tests[0]}: no test {what}{hint}"
+        else:
+            yield f"{len(tests)} tests of type {kind}: no tests {what}{hint}"
+
+
+def _named(test: Test, place: int) -> dict[str, Any]:
+    """Its id and its name: an id that was a text, or a number in its name, is that again."""
+    own = next((tag.removeprefix(ID_TAG) for tag in test.tags if tag.startswith(ID_TAG)), "")
+    if own:
+        return {"id": own} if own == test.name else {"id": own, "name": test.name}
+    numbered = _NUMBERED.fullmatch(test.name)
+    return {"id": int(numbered[1])} if numbered else {"id": place, "name": test.name}
 
 
 def _only_skill(each: Eval) -> Iterator[str]:
@@ -130,13 +167,11 @@ def _said(each: Eval, spec: ExpectationSpec) -> tuple[str, list[str] | None]:
         criteria = [one.text for one in read_rubric(each.directory, file).criteria]
         prose = (each.directory / FOLDER / file).read_text("utf-8-sig").splitlines()
         quoted = "\n".join(line.removeprefix(">").strip() for line in prose if line.startswith(">"))
-        if len(criteria) == 1 and criteria[0].startswith(_OUTCOME):
-            return quoted or criteria[0].removeprefix(_OUTCOME), []
+        if criteria and criteria[0].startswith(OUTCOME):
+            return quoted or criteria[0].removeprefix(OUTCOME), criteria[1:]
         return quoted, criteria
-    if spec.type == "result-contains" and isinstance(spec.value, str):
-        return "", [f"The final answer contains the text: {spec.value}"]
-    if spec.type == "result-does-not-contain" and isinstance(spec.value, str):
-        return "", [f"The final answer does not contain the text: {spec.value}"]
+    if spec.type in SAID and isinstance(spec.value, str):
+        return "", [SAID[spec.type] + spec.value]
     return "", None
 
 

@@ -19,10 +19,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROXIES = re.compile(r"(HTTP|HTTPS|ALL|FTP|NO)_PROXY", re.IGNORECASE)
 _OURS = re.compile(
     r"PATH|HOME|(OLD)?PWD|SHELL|USER|LOGNAME|HOSTNAME|IFS|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|BASH_FUNC_.*|TMPDIR"
-    r"|API_TIMEOUT_MS|DISABLE_AUTOUPDATER|IS_SANDBOX|SKILLWALKER_.*|LD_.*|DYLD_.*|BUN_.*"
+    r"|API_TIMEOUT_MS|DISABLE_AUTOUPDATER|IS_SANDBOX|LD_.*|DYLD_.*|BUN_.*"
     r"|GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY)"
 )
 _CREDENTIALS = ("ANTHROPIC_", "CLAUDE")
+_FOR_US = "SKILLWALKER_"
 
 
 def passed_environment(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -59,7 +60,9 @@ def refusal(name: str) -> str | None:
     if _PROXIES.fullmatch(name):
         return "leads nowhere in a sandbox: list what trials may reach in sandbox.network.allow"
     if _OURS.fullmatch(name):
-        return "is set by the sandbox, which would break without it"
+        return "belongs to the sandbox, where Claude Code would break with another value"
+    if name.startswith(_FOR_US):
+        return "is for skillwalker itself, and no trial gets to know how it is run: take another name"
     return None
 
 

@@ -27,7 +27,8 @@ def check(
     """
     if not directory.is_dir():
         what = "is no directory" if directory.exists() else "does not exist"
-        return [Problem(f"it {what}; {_RECORD} {directory} makes it", str(directory))]
+        todo = "name another" if directory.exists() else f"a run with --record {directory} makes it"
+        return [Problem(f"this directory of cassettes {what}: {todo}", str(directory))]
     # Where no trial is to run, stored ones are judged again.
     purpose: Purpose = "trial" if trial_ids else "judge"
     paths = [cassette_file(directory, one, purpose) for one in sorted(trial_ids or judged_trial_ids)]
