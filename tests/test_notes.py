@@ -10,6 +10,8 @@ import pytest
 from local_support import a_root
 from roots import write
 
+from skillwalker.cli.main import COMMANDS
+
 NOTE = "note: evals/evals.json belongs to another tool: not read"
 
 
@@ -34,6 +36,9 @@ def test_notes_are_told_unless_they_are_not_wanted(
     assert NOTE in told.out + told.err
     assert notes(run_cli("--root", root, "-q", *command)) == 0
     assert notes(run_cli("--root", root, "--quiet", *command)) == 0
+    assert notes(run_cli("--root", root, *command, "-q")) == 0
+    assert notes(run_cli("--root", root, command[0], "--quiet", *command[1:])) == 0
+    assert notes(run_cli("--root", root, "-q", *command, "--no-quiet")) > 0
     monkeypatch.setenv("SKILLWALKER_QUIET", "true")
     silent = run_cli("--root", root, *command)
     assert notes(silent) == 0
@@ -61,7 +66,17 @@ def test_errors_are_never_left_out(run_cli: Any, root: Path) -> None:
     write(root / "evals/broken/tests.json", "{")
     called = run_cli("--root", root, "-q", "validate")
     assert (called.code, "evals/broken/tests.json:1: is not JSON" in called.err) == (4, True)
-    assert "write it before the command" in run_cli("--root", root, "validate", "-q").err
+
+
+def test_the_help_of_every_command_has_it(run_cli: Any) -> None:
+    for words in (*((name,) for name in COMMANDS), ("image", "build"), ("expectations", "list")):
+        lines = run_cli(*words, "--help").out.splitlines()
+        assert sum("-q, --quiet / --no-quiet" in line for line in lines) == 1, words
+
+
+def test_what_looks_like_it_and_is_not_stays_what_it_is(run_cli: Any, root: Path) -> None:
+    assert "-k -q" in run_cli("--root", root, "validate", "-k", "-q").err
+    assert "-q matches no eval" in run_cli("--root", root, "validate", "--", "-q").err
 
 
 def test_the_plan_as_json_has_its_notes_and_says_who_wants_quiet(run_cli: Any, root: Path) -> None:

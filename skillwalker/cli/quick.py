@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from skillwalker.cli.options import globals_of
 
 Process = Callable[[Any, Any], Any]
 
@@ -46,7 +49,18 @@ class _Quick:
 
 
 class QuickCommand(_Quick, TyperCommand):
-    """A command with quick parameters."""
+    """A command with quick parameters, and with `--quiet`, which may stand before it as well."""
+
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)
+        known = ctx.find_root()
+        top = {parameter.name: parameter for parameter in known.command.params}
+        if ctx is known or "quiet" not in top or set(top["quiet"].opts) & _options(found):
+            return found
+        quiet = copy(top["quiet"])
+        quiet.process_value = _set_quiet  # none of the command's own arguments
+        quiet.expose_value = False
+        return [*found[:-1], quiet, *found[-1:]]  # the last is --help
 
 
 class QuickGroup(_Quick, TyperGroup):
@@ -60,6 +74,16 @@ class QuickGroup(_Quick, TyperGroup):
             told = no_command(args[0], ctx.command_path, self.list_commands(ctx), top=ctx.parent is None)
             raise ConfigurationError([told])
         return super().resolve_command(ctx, args)
+
+
+def _options(parameters: Any) -> set[str]:
+    return {option for parameter in parameters for option in parameter.opts}
+
+
+def _set_quiet(context: Any, value: bool | None) -> None:
+    """What is said after the command beats what is said before it."""
+    if value is not None:
+        globals_of(context).given_quiet = value
 
 
 def _quick(parameters: Any) -> Any:
