@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -128,6 +129,7 @@ def test_what_an_unhealthy_trial_cannot_tell_is_unmeasured_with_its_reason(timed
     [
         (raises(ZeroDivisionError("by zero")), "ZeroDivisionError: by zero"),
         (raises(SystemExit(1)), "SystemExit: 1"),
+        (raises(KeyboardInterrupt()), "`check` raised KeyboardInterrupt"),
         (raises(AssertionError()), "AssertionError"),
         (raises(pytest.fail.Exception("not an Exception")), "Failed: not an Exception"),
         (lambda _: None, "returned NoneType instead of a Verdict"),
@@ -172,9 +174,17 @@ def test_a_judge_that_cannot_be_read_is_unmeasured(healthy: Trial) -> None:
     assert (refused.outcome, refused.reason) == (Outcome.UNMEASURED, Reason.BUDGET)
 
 
-def test_an_interrupt_passes_through(healthy: Trial) -> None:
+def test_an_interrupt_of_the_user_passes_through(healthy: Trial) -> None:
+    asking, caught = threading.get_ident(), threading.Event()
+
+    def interrupted(_: Trial) -> Verdict:
+        signal.pthread_kill(asking, signal.SIGINT)
+        caught.wait(60)
+        return Verdict(Outcome.PASSED, "not reached in time")
+
     with pytest.raises(KeyboardInterrupt):
-        ask(healthy, raises(KeyboardInterrupt()))
+        ask(healthy, interrupted)
+    caught.set()
 
 
 def test_a_broken_type_is_unmeasured_with_its_reason(healthy: Trial) -> None:

@@ -135,6 +135,8 @@ def _in_time(expectation: Expectation, trial: Trial) -> Any:
         thread.join(min(left, LOOK_SECONDS) if ended else left)
         if ended and ended.is_set() and thread.is_alive():
             raise _RunEndedError
+    if raised and isinstance(raised[0], KeyboardInterrupt):  # a user's reaches the waiting thread alone
+        raise RuntimeError("`check` raised KeyboardInterrupt")
     if raised:
         raise raised[0]
     if not answer:
