@@ -77,8 +77,8 @@ def _twice(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
                 break
         else:
             same = [one for one in others if _expected(one) == _expected(test)]
-            if other := next((one for one in same if one.test.model == test.test.model), None):
-                named = f"{safe(other.test.name, 80)!r}"
+            if first := next((one for one in same if one.test.model == test.test.model), None):
+                named = f"{safe(first.test.name, 80)!r}"
                 message = f"the same prompt and expectations as {named}; raise its `trials` instead"
                 yield Remark("duplicate-test", test, test_path(test), message)
         others.append(test)
