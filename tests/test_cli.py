@@ -237,6 +237,10 @@ def test_a_selection_that_matches_nothing_names_what_comes_near(run_cli, root, a
         called = run_cli("--root", root, *command, *arguments)
         assert called.code == 5
         assert said in called.err
+        as_json = run_cli("--root", root, *command, *arguments, "--format", "json")
+        assert as_json.code == 5
+        (problem,) = json.loads(as_json.out)["problems"]
+        assert said in problem["message"]
 
 
 def test_a_root_without_evals_is_nothing_selected(run_cli, tmp_path, monkeypatch):

@@ -190,6 +190,8 @@ def _explained(error: Exception, as_json: bool) -> int:
         case CannotStartError():
             return _report([Problem(str(error))], as_json)
         case SkillwalkerError():
+            if as_json:
+                _report([Problem(str(error))], as_json)
             typer.echo(_shown(str(error)), err=True)
             return error.exit_code
     import traceback
