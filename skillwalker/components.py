@@ -42,7 +42,7 @@ def find_agents(place: Place) -> tuple[Agent, ...]:
     """All agents, sorted by id."""
     agents = list(_default_agents(place)) if place.manifest.agents is None else []
     for path in place.manifest.agents or ():
-        if file := place.declared(path, "agents"):
+        if file := place.declared(path):
             agents.append(_agent(place, file, (), agents=[path]))
     return tuple(sorted(agents, key=lambda agent: (agent.id, str(agent.path))))
 
@@ -63,12 +63,10 @@ def _default_skills(place: Place) -> Iterator[Skill]:
 
 def _declared_skills(place: Place) -> Iterator[Skill]:
     for path in place.manifest.skills:
-        directory = place.declared(path, "skills")
-        if directory is None:
+        directory = place.declared(path)
+        if directory is None or directory.is_file():
             continue
-        if directory.is_file():
-            place.notices.append(f"plugin.json: skills: {path} is a file; name its directory")
-        elif (directory / SKILL_FILE).is_file():
+        if (directory / SKILL_FILE).is_file():
             yield _skill_by_name(place, directory / SKILL_FILE, skills=[path])
         else:
             yield from _skills_in(place, directory, skills=[path])
@@ -106,7 +104,7 @@ def _commands(place: Place) -> Iterator[Skill]:
             yield from _commands_in(place, place.directory / "commands", ())
         return
     for path in place.manifest.commands:
-        found = place.declared(path, "commands")
+        found = place.declared(path)
         if found is None:
             continue
         if found.is_dir():
@@ -132,7 +130,7 @@ def _commands_in(place: Place, directory: Path, above: tuple[str, ...], **declar
 def _named_commands(place: Place) -> Iterator[Skill]:
     for name, command in place.manifest.named_commands.items():
         if "source" in command:
-            file = place.declared(command["source"], "commands")
+            file = place.declared(command["source"])
             if file is None:
                 continue
             front = _frontmatter(file)

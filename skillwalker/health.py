@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import unescape
 from typing import Literal, Protocol
 
@@ -77,6 +77,7 @@ def assess(
     stopped: Stopped | None,
     plugin_paths: Sequence[str],
     servers_matter: bool,
+    known_as: Mapping[str, str] | None = None,
     stderr_tail: str = "",
     must_list: MustList | None = None,
     lingered: bool = False,
@@ -87,6 +88,7 @@ def assess(
     Args:
         ended: How the process ended; None where that is not known.
         plugin_paths: Where the trial's plugins stood; each must have been loaded from there.
+        known_as: What to call such a place in messages: the plugin's directory as its author knows it.
         must_list: The skill or agent that an activation test is about.
         lingered: Whether the runner killed it since it did not end after its result.
         redact: Does to a text of the model what was done to the stream.
@@ -113,7 +115,7 @@ def assess(
     if ended and ended.killed and not lingered:
         return Health(Reason.CLAUDE_ERROR, f"Claude Code was killed after a result (exit code {ended.code})")
     if problem := _not_loaded(transcript.init, plugin_paths, servers_matter):
-        return Health(Reason.PLUGIN_NOT_LOADED, problem)
+        return Health(Reason.PLUGIN_NOT_LOADED, _as_known(problem, known_as or {}))
     if transcript.not_events and (lost := set(served.tool_use_ids) - set(transcript.tool_use_ids)):
         return Health(
             Reason.INCOMPLETE_STREAM,
@@ -195,6 +197,12 @@ def _api_error(status: int, kind: str, message: str) -> Health:
     reason = Reason.RATE_LIMITED if status == 429 else Reason.API_ERROR
     code = f"HTTP {status}" if status >= 400 else ""  # else an answer that began well
     return Health(reason, ": ".join(filter(None, (" ".join(filter(None, (code, kind))), message))))
+
+
+def _as_known(message: str, known_as: Mapping[str, str]) -> str:
+    for place, name in known_as.items():
+        message = message.replace(place, name)
+    return message
 
 
 def _not_loaded(init: Init | None, plugin_paths: Sequence[str], servers_matter: bool) -> str:

@@ -15,14 +15,38 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from skillwalker.errors import ConfigurationError
+from skillwalker.jsonfile import child, locate, parse
+
 MANIFEST = ".claude-plugin/plugin.json"
 
 _COMMAND_TEXTS = ("source", "content", "description")
+_SERVER_FILES = (".json", ".mcpb", ".dxt")
 _KINDS: Mapping[str, type] = {"userConfig": dict, "settings": dict, "channels": list, "dependencies": list}
 
 
 class ManifestError(ValueError):
-    """Claude Code would not load this plugin; the message says why."""
+    """Claude Code would not load this plugin; the message says why.
+
+    Attributes:
+        path: The JSON path that it is about; empty where it is about the whole.
+    """
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class UnreadableError(ValueError):
+    """A file that is not JSON.
+
+    Attributes:
+        line: Counted from 1; None where it is about the whole.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @frozen
@@ -68,7 +92,12 @@ def read_manifest(directory: Path) -> Manifest:
         manifest = manifest_of(read_json(path, twice))
         notices = [f"plugin.json: {key} stands there twice, the last one counts" for key in twice]
         return evolve(manifest, notices=tuple(dict.fromkeys(notices)))
-    except (OSError, ValueError) as error:
+    except ManifestError as error:
+        line = locate(text_of_json(path), error.path) if error.path else None
+        raise ManifestError(f"{at(MANIFEST, line)}: {error}") from error
+    except UnreadableError as error:
+        raise ManifestError(f"{at(MANIFEST, error.line)}: {error}") from error
+    except OSError as error:
         raise ManifestError(f"{MANIFEST}: {error}") from error
 
 
@@ -83,19 +112,20 @@ def manifest_of(value: Any) -> Manifest:
     name = value.get("name")
     if not isinstance(name, str) or not name:
         raise ManifestError(
-            "`name` is missing" if name is None else "`name` must be a text that is not empty"
+            "`name` is missing" if name is None else "`name` must be a text that is not empty", "name"
         )
     if re.search(r"[\s@:/\\]", name) or any(unicodedata.category(char) in ("Cc", "Cf") for char in name):
-        raise ManifestError(f"`name` must not hold spaces, @, :, / or \\: {name!r}")
+        raise ManifestError(f"`name` must not hold spaces, @, :, / or \\: {name!r}", "name")
     if not isinstance(value.get("version", ""), str):
-        raise ManifestError("`version` must be a text")
+        raise ManifestError("`version` must be a text", "version")
     for key, kind in _KINDS.items():
         if not isinstance(value.get(key, kind()), kind):
-            raise ManifestError(f"`{key}` must be {'an object' if kind is dict else 'a list'}")
+            raise ManifestError(f"`{key}` must be {'an object' if kind is dict else 'a list'}", key)
     if value.get("defaultEnabled") is False:
-        raise ManifestError("`defaultEnabled` is false")
+        raise ManifestError("`defaultEnabled` is false", "defaultEnabled")
     _check_sources(value, "hooks")
     _check_sources(value, "mcpServers")
+    _check_sources(value, "lspServers")
     _paths(value, "outputStyles")
     named = value.get("commands")
     return Manifest(
@@ -116,9 +146,10 @@ def read_json(path: Path, twice: list[str] | None = None) -> Any:
         twice: Is filled with such keys.
 
     Raises:
-        OSError, ValueError: It cannot be read.
+        OSError: It cannot be read.
+        UnreadableError: It is not JSON.
     """
-    data = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+    data = text_of_json(path)
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -129,10 +160,31 @@ def read_json(path: Path, twice: list[str] | None = None) -> Any:
 
     try:
         return json.loads(data, object_pairs_hook=members)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise ValueError("too deeply nested") from error
+    except (ValueError, RecursionError) as error:
+        try:
+            parse(data)
+        except ConfigurationError as told:
+            raise UnreadableError(told.problems[0].message, told.problems[0].line) from None
+        raise UnreadableError(f"is not JSON: {error}") from None  # only here there is so little stack left
+
+
+def text_of_json(path: Path) -> str:
+    """A file's text as Claude Code reads it.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def at(file: str, line: int | None) -> str:
+    """`file:line`, as far as that is known."""
+    return file if line is None else f"{file}:{line}"
+
+
+def as_items(value: Any) -> list[Any]:
+    """What may stand alone or in a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def below(path: str) -> str | None:
@@ -172,7 +224,7 @@ def _names(found: Iterable[Any], key: str) -> tuple[str, ...]:
 
 def _objects(directory: Path, default: str | None, declared: Any) -> Iterator[Any]:
     """The objects that stand in the default file, in files that are named, or in the manifest itself."""
-    for item in declared if isinstance(declared, list) else [declared if declared is not None else default]:
+    for item in as_items(default if declared is None else declared):
         if isinstance(item, str):
             path = directory / item
             if os.path.isfile(path):
@@ -187,36 +239,59 @@ def _objects(directory: Path, default: str | None, declared: Any) -> Iterator[An
 def _paths(value: Mapping[str, Any], key: str, ending: str = "") -> tuple[str, ...] | None:
     if key not in value:
         return None
-    given = value[key]
-    paths = [given] if isinstance(given, str) else given
-    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        raise ManifestError(f"`{key}` must be a path or a list of paths")
-    for path in paths:
+    paths = as_items(value[key])
+    if not all(isinstance(path, str) for path in paths):
+        raise ManifestError(f"`{key}` must be a path or a list of paths", key)
+    for place, path in _placed(value, key):
         if not path.startswith("./") and path != ".":
-            raise ManifestError(f"`{key}` must hold paths that start with ./: {path!r}")
+            raise ManifestError(f"`{key}` must hold paths that start with ./: {path!r}", place)
         if not path.endswith(ending):
-            raise ManifestError(f"`{key}` must hold paths of {ending} files: {path!r}")
+            raise ManifestError(
+                f"`{key}` must hold paths of {ending} files: {path!r}; {_instead(key, path)}", place
+            )
     return tuple(paths)
 
 
+def _placed(value: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+    """What stands at `key`, each with its JSON path."""
+    given = value[key]
+    if isinstance(given, list):
+        yield from ((child(key, number), one) for number, one in enumerate(given))
+    else:
+        yield key, given
+
+
+def _instead(key: str, path: str) -> str:
+    """What to write in place of a directory."""
+    if below(path) == key:
+        return f"take `{key}` out, Claude Code reads {key}/ by itself"
+    return "name each file"
+
+
 def _check_sources(value: Mapping[str, Any], key: str) -> None:
-    """Hooks and MCP servers: a path, an object, or a list of those."""
-    given = value.get(key, {})
-    for item in given if isinstance(given, list) else [given]:
-        if isinstance(item, str) and not item.startswith("./") and "://" not in item:
-            raise ManifestError(f"`{key}` must hold paths that start with ./: {item!r}")
+    """Hooks and servers: a path, an object, or a list of those."""
+    for place, item in _placed({key: {}, **value}, key):
         if not isinstance(item, str | dict):
-            raise ManifestError(f"`{key}` must be a path, an object or a list of those")
+            raise ManifestError(f"`{key}` must be a path, an object or a list of those", place)
+        if not isinstance(item, str) or (key == "mcpServers" and "://" in item):
+            continue
+        if not item.startswith("./"):
+            raise ManifestError(f"`{key}` must hold paths that start with ./: {item!r}", place)
+        if not item.endswith(_SERVER_FILES if key == "mcpServers" else ".json"):
+            raise ManifestError(f"`{key}` must hold paths of .json files: {item!r}", place)
 
 
 def _named_commands(named: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     for name, command in named.items():
+        at_name = child("commands", name)
         if not isinstance(command, dict) or ("source" in command) is ("content" in command):
-            raise ManifestError(f"`commands`: {name} must be an object with `source` or `content`")
+            raise ManifestError(f"`commands`: {name} must be an object with `source` or `content`", at_name)
         if not all(isinstance(text, str) for key, text in command.items() if key in _COMMAND_TEXTS):
-            raise ManifestError(f"`commands`: {name}: `source`, `content` and `description` must be texts")
+            raise ManifestError(
+                f"`commands`: {name}: `source`, `content` and `description` must be texts", at_name
+            )
         if not command.get("source", "./").startswith("./"):
-            raise ManifestError(f"`commands`: {name}: `source` must start with ./")
+            raise ManifestError(f"`commands`: {name}: `source` must start with ./", at_name)
     return named
 
 
@@ -225,6 +300,6 @@ def _dependencies(given: list[Any]) -> tuple[str, ...]:
     for item in given:
         name = item.get("name") if isinstance(item, dict) else item
         if not isinstance(name, str):
-            raise ManifestError("`dependencies` must be a list of names")
+            raise ManifestError("`dependencies` must be a list of names", "dependencies")
         found.append(name.partition("@")[0])
     return tuple(found)

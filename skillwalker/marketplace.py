@@ -17,6 +17,8 @@ from skillwalker.manifest import (
     MANIFEST,
     Manifest,
     ManifestError,
+    as_items,
+    at,
     below,
     manifest_of,
     read_json,
@@ -63,7 +65,7 @@ def read_marketplace(directory: Path) -> Marketplace:
     try:
         value = read_json(directory / MARKETPLACE)
     except (OSError, ValueError) as error:
-        return Marketplace(problems=(f"{MARKETPLACE}: {error}",))
+        return Marketplace(problems=(f"{at(MARKETPLACE, getattr(error, 'line', None))}: {error}",))
     entries = value.get("plugins") if isinstance(value, dict) else None
     if not isinstance(entries, list):
         return Marketplace(problems=(f"{MARKETPLACE}: expected an object with a list `plugins`",))
@@ -109,15 +111,11 @@ def _listed(name: str, directory: Path, entry: dict[str, Any]) -> Listed:
         return Listed(name, directory, manifest)
     fields: dict[str, Any] = {"name": name} if own else dict(manifest.fields)
     for key, value in declared.items():
-        fields[key] = [*_as_list(fields[key]), *_as_list(value)] if key in fields else value
+        fields[key] = [*as_items(fields[key]), *as_items(value)] if key in fields else value
     for key in ("skills", "agents", "commands"):
         if isinstance(fields.get(key), str | list):
-            fields[key] = [_dotted(path) for path in _as_list(fields[key])]
+            fields[key] = [_dotted(path) for path in as_items(fields[key])]
     return Listed(name, directory, manifest_of(fields), True, own and "skills" in declared)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _dotted(path: Any) -> Any:

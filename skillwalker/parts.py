@@ -101,14 +101,9 @@ class Place:
         named = None if self.manifest.name is None else {"name": self.manifest.name, **declared}
         return Source(self.directory.name, place, named, name, described)
 
-    def declared(self, path: str, kind: str) -> Path | None:
+    def declared(self, path: str) -> Path | None:
         """A path that `plugin.json` names, if it leads somewhere."""
         inside = below(path)
-        if inside is None:
-            self.notices.append(f"plugin.json: {kind}: {path} leaves the plugin, Claude Code ignores it")
+        if inside is None or not os.path.exists(self.directory / inside):  # no error, whatever the name
             return None
-        found = self.directory / inside
-        if not os.path.exists(found):  # no error, whatever the name
-            self.notices.append(f"plugin.json: {kind}: {path} does not exist")
-            return None
-        return found
+        return self.directory / inside

@@ -65,6 +65,12 @@ class Plugin:
         """What may stand before the colon of a reference to it."""
         return frozenset((self.name, self.directory.name))
 
+    @property
+    def shown(self) -> str:
+        """Its directory as its author knows it."""
+        inside = self.directory.relative_to(self.root).as_posix()
+        return self.directory.name if inside == "." else inside
+
     @cached_property
     def tree(self) -> Tree:
         """What a sandbox gets of it.

@@ -11,6 +11,7 @@ from pathlib import Path
 from attrs import evolve
 
 from skillwalker.components import find_agents, find_skills, plain_id
+from skillwalker.declarations import Fault, faults_of
 from skillwalker.frontmatter import read_frontmatter
 from skillwalker.manifest import (
     MANIFEST,
@@ -81,27 +82,45 @@ def _loaded(directory: Path, root: Path, written: str) -> tuple[tuple[Plugin, ..
         found = [_plugin(entry.directory, root, written, entry) for entry in market.plugins]
         if found:
             found[0] = evolve(found[0], notices=(*market.notices, *found[0].notices))
-        return tuple(found), tuple(f"{written}: {problem}" for problem in market.problems)
+        problems = (f"{written}: {problem}" for problem in market.problems)
+        faults = (problem for one in market.plugins for problem in _reported(one, root))
+        return tuple(found), (*problems, *faults)
     try:
-        return tuple(_plugins_in(directory, root, written)), ()
+        listings = list(_plugins_in(directory, root))
+        plugins = (_plugin(one.directory, root, written, one) for one in listings)
+        return tuple(plugins), tuple(problem for one in listings for problem in _reported(one, root))
     except ManifestError as error:
         return (), (f"{written}: Claude Code does not load this plugin: {error}",)
 
 
-def _plugins_in(directory: Path, root: Path, written: str) -> Iterator[Plugin]:
+def _reported(listing: Listed, root: Path) -> Iterator[str]:
+    """What Claude Code would say of the plugin in every trial; a trial in which it does is not healthy."""
+    for fault in _faults(listing):
+        if fault.counts:
+            yield (
+                f"{os.path.relpath(listing.directory, root)}/{fault}; Claude Code does not load all of the "
+                "plugin then, and no trial would be measured"
+            )
+
+
+def _faults(listing: Listed) -> tuple[Fault, ...]:
+    return faults_of(listing.directory, listing.manifest, own_file=not listing.own_manifest)
+
+
+def _plugins_in(directory: Path, root: Path) -> Iterator[Listed]:
     """The plugin that `directory` is, or those that lie in it.
 
     Raises:
         ManifestError: Claude Code would load none, or not all.
     """
     if (directory / MANIFEST).exists() or any((directory / name).exists() for name in _COMPONENTS):
-        yield _plugin(directory, root, written, _named(directory, root))
+        yield _named(directory, root)
         return
     children = sorted(child for child in directory.iterdir() if (child / MANIFEST).is_file())
     if not children:
         raise ManifestError("it has no skills, agents, commands, hooks or MCP servers")
     for child in children:
-        yield _plugin(child, root, written, Listed("", child, read_manifest(child)))
+        yield Listed("", child, read_manifest(child))
 
 
 def _named(directory: Path, root: Path) -> Listed:
@@ -123,6 +142,7 @@ def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugi
     manifest = listing.manifest
     place = Place(directory, manifest.name or directory.name, manifest, not listing.only_listed_skills)
     place.notices.extend(manifest.notices)
+    place.notices.extend(str(fault) for fault in _faults(listing) if not fault.counts)
     skills, agents = find_skills(place), find_agents(place)
     return Plugin(
         name=place.prefix,

@@ -149,6 +149,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         stopped=observed.stopped,
         plugin_paths=_plugin_paths(job, worker.sandbox),
         servers_matter=test.type not in claude_code.CALL_TYPES,
+        known_as=_known_as(job, worker.sandbox),
         stderr_tail=observed.stderr_tail,
         must_list=_must_list(job),
         lingered=observed.lingered,
@@ -311,6 +312,13 @@ def _must_list(job: TrialJob) -> MustList | None:
     if agent := job.checked.agent:
         return MustList("agents", agent.id, agent.description)
     return None
+
+
+def _known_as(job: TrialJob, sandbox: Sandbox) -> dict[str, str]:
+    """The plugins' own directories by where they stood; a temporary plugin stands for the one it is from."""
+    own = {plugin.directory.name: plugin for plugin in job.checked.plugins.plugins}
+    paths = zip(_plugin_paths(job, sandbox), job.plugins, strict=True)
+    return {path: own[name].shown for path, (name, _) in paths if name in own}
 
 
 def _plugin_paths(job: TrialJob, sandbox: Sandbox) -> list[str]:

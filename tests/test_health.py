@@ -303,3 +303,18 @@ def test_what_was_overwritten_in_the_stream_is_so_in_the_comparison(tmp_path):
         redact=lambda text: text.replace("abc", "***"),
     )
     assert found.healthy
+
+
+def test_a_plugin_that_did_not_load_is_named_as_its_author_knows_it(tmp_path):
+    message = f"Path not found: {PATH}/hooks/hooks.json (hooks)"
+    error = {"plugin": "acme@inline", "message": message, "type": "path-not-found"}
+    event = {
+        "type": "system",
+        "subtype": "init",
+        "plugins": [{"name": "acme", "path": PATH}],
+        "plugin_errors": [error],
+    }
+    events = TranscriptBuilder().event(event).text("Done.").result()
+    found = health(tmp_path, events, known_as={PATH: "plugins/acme", "/plugins/1/b": "b"})
+    assert found.reason is Reason.PLUGIN_NOT_LOADED
+    assert found.message == "acme@inline: Path not found: plugins/acme/hooks/hooks.json (hooks)"

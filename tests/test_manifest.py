@@ -114,7 +114,7 @@ def test_what_claude_code_takes_is_taken() -> None:
 @pytest.mark.parametrize("text", ["", "{", '{"name": "x",}', '{"name": "x"} // c', "[" * 100_000])
 def test_a_broken_file_names_itself(tmp_path: Path, text: str) -> None:
     plugin(tmp_path, "p", {".claude-plugin/plugin.json": text})
-    with pytest.raises(ManifestError, match=r"^\.claude-plugin/plugin\.json: "):
+    with pytest.raises(ManifestError, match=r"^\.claude-plugin/plugin\.json:1: is "):
         read_manifest(tmp_path / "p")
 
 

@@ -95,7 +95,7 @@ def test_an_entry_adds_to_a_manifest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "m: .claude-plugin/marketplace.json: line 1 is not JSON"),
+        ("{", "m: .claude-plugin/marketplace.json:1: is not JSON"),
         ("[]", "m: .claude-plugin/marketplace.json: expected an object with a list `plugins`"),
         ('{"plugins": {}}', "expected an object with a list `plugins`"),
         ('{"plugins": []}', "lists no plugin that lies here"),
@@ -114,10 +114,11 @@ def test_what_cannot_be_used_is_a_problem(tmp_path: Path, text: str, problem: st
 
 
 def test_names_that_no_file_can_have_are_not_found(tmp_path: Path) -> None:
-    long, hooks = "./" + "x" * 300, {"hooks": ["./" + "h" * 300]}
+    long, hooks = "./" + "x" * 300, {"hooks": ["./" + "h" * 300 + ".json"]}
     entries = [{"name": "a", "source": long}, {"name": "b", "source": "./b", "skills": [long], **hooks}]
     market = {".claude-plugin/marketplace.json": json.dumps({"plugins": entries})}
     plugin(tmp_path, "m", {**market, "b/skills/one/SKILL.md": file()})
     found = load_plugins(tmp_path, ["m"])
     assert [message for _, message in found.problems if "there is no directory ./xxx" in message]
-    assert any("does not exist" in notice for notice in found.notices)
+    assert [message for _, message in found.problems if "skills[0]: ./xxx" in message]
+    assert [message for _, message in found.problems if "hooks[0]: ./hhh" in message]

@@ -68,7 +68,7 @@ def test_each_problem_belongs_to_its_place(tmp_path: Path) -> None:
     assert [index for index, _ in found.problems] == [1, 2, 3]
     messages = [message for _, message in found.problems]
     assert messages[0].startswith(
-        "broken: Claude Code does not load this plugin: .claude-plugin/plugin.json: "
+        "broken: Claude Code does not load this plugin: .claude-plugin/plugin.json:1: is not "
     )
     assert "it has no skills, agents, commands, hooks or MCP servers" in messages[1]
     assert messages[2].startswith("the plugin directory file is no directory")

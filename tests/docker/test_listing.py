@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +59,36 @@ ENVIRONMENT = {
 }
 OFF = ("true", "True", "'true'", "yes", "on", "1", "tRUE")
 ON = ("false", "no", "y", "t", "[true]", "'0'", "null")
+
+NAMED: Mapping[str, Mapping[str, Any]] = {
+    "hooks": {"hooks": "./hooks/hooks.json"},
+    "skills": {"skills": ["./gone"]},
+    "skills-file": {"skills": ["./x.md"]},
+    "skills-out": {"skills": ["./../out"]},
+    "agents": {"agents": ["./gone.md"]},
+    "agents-directory": {"agents": "./agents/"},
+    "commands": {"commands": "./gone"},
+    "commands-source": {"commands": {"a": {"source": "./gone.md"}}},
+    "styles": {"outputStyles": "./gone"},
+    "themes": {"experimental": {"themes": "./gone"}},
+    "monitors": {"monitors": "./gone.json"},
+    "inline": {"hooks": {"PreToolUse": {}}},
+    "inline-other": {"hooks": {"Stop": {}}},
+    "ending-of-lsp": {"lspServers": "./x.txt"},
+    "mcp": {"mcpServers": "./gone.json"},
+    "lsp": {"lspServers": "./gone.json"},
+    "fine": {"skills": "./skills/"},
+}
+HOOKS = {
+    "broken": "{",
+    "empty": "",
+    "list": "[]",
+    "none": "{}",
+    "null": '{"hooks": null}',
+    "matchers": '{"hooks": {"PreToolUse": [{"matcher": "x"}]}}',
+    "other-event": '{"hooks": {"Stop": {}, "Unknown": 1}}',
+    "good": '{"hooks": {"PreToolUse": [{"hooks": []}]}}',
+}
 
 SKILLS = "The following skills are available for use with the Skill tool:"
 AGENTS = "Available agent types for the Agent tool:"
@@ -130,7 +161,7 @@ def _told(request: Mapping[str, Any], out: str, ids: set[str]) -> Told:
             lines[known] = line
     agents = _between(together, AGENTS, "\n\nWhen you launch multiple agents")
     init = next(event for event in map(json.loads, out.splitlines()) if event.get("subtype") == "init")
-    errors = [error["message"] for error in init.get("plugin_errors", ())]
+    errors = [json.dumps(error) for error in init.get("plugin_errors", ())]
     return Told(lines, re.sub(r" \(Tools: [^()]*\)(?=\n- |$)", "", agents), errors)
 
 
@@ -214,3 +245,20 @@ def test_a_temporary_agent_has_the_text_of_the_original(
 ) -> None:
     """But for the tools it may use, of which the temporary plugin says nothing."""
     assert told_of_temporaries.agents == told_of_originals.agents
+
+
+def test_what_claude_code_reports_is_a_problem_before_the_run(
+    docker_client: DockerClient, sandbox_image: str, tmp_path: Path
+) -> None:
+    files = {"skills/a/SKILL.md": file(), "agents/a.md": file(), "x.md": file()}
+    for name, declared in NAMED.items():
+        plugin(tmp_path, f"named-{name}-end", files, {"name": f"named-{name}-end", **declared})
+    for name, text in HOOKS.items():
+        given = {**files, "hooks/hooks.json": text}
+        plugin(tmp_path, f"hooks-{name}-end", given, {"name": f"hooks-{name}-end"})
+    names = sorted(path.name for path in tmp_path.iterdir())
+    trees = [(name, Tree.of_directory(tmp_path / name, root=tmp_path)) for name in names]
+    errors = told_by_claude_code(docker_client, sandbox_image, trees, []).errors
+    reported = {name for name in names if any(name in error for error in errors)}
+    assert reported == {name for name in names if load_plugins(tmp_path, [name]).problems}
+    assert {"named-hooks-end", "hooks-broken-end"} <= reported
