@@ -10,7 +10,7 @@ from roots import an_eval, plugin, skill, write
 from transcripts import answers, as_line, calls, init, result, says
 
 from skillwalker.cli.attempt import attempt_lines, attempt_object, prepare_attempt, read_attempt
-from skillwalker.cli.saving import appended, expectations, find_target, save_test
+from skillwalker.cli.saving import appended, expectations, find_target, save_test, saved_lines
 from skillwalker.errors import ConfigurationError, SkillwalkerError
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.records import load_run, planned_object, trial_file
@@ -286,6 +286,8 @@ def test_it_is_saved_as_a_test_that_is_valid(run_cli, project, claude):
     assert checked.out == "2 tests in 1 eval are valid\n"
     tests = json.loads((project / "evals/mine/tests.json").read_text())["tests"]
     assert {"skill-call": {"skill": "acme:tidy", "expected": False}} in tests[0]["expect"]
+    assert "NO MODEL WAS ASKED" in called.out
+    assert [test["skip"].partition(":")[0] for test in tests] == ["EDIT ME", "EDIT ME"]
     assert (project / "evals/mine/prompts/repeats-what-the-gateway-says-2.md").read_text() == REPEATS
 
 
@@ -297,10 +299,40 @@ def test_what_was_called_is_what_is_expected(tmp_path, project):
         agents=(AgentUse("acme:auditor", 1, True, True), AgentUse("Explore", 1, True, True)),
     )
 
-    assert expectations(found) == [
-        {"skill-call": {"skill": "acme:tidy", "expected": True}},
-        {"agent-call": {"agent": "acme:auditor", "expected": True}},
-    ]
+    assert expectations(found) == (
+        [
+            {"skill-call": {"skill": "acme:tidy", "expected": True}},
+            {"agent-call": {"agent": "acme:auditor", "expected": True}},
+        ],
+        [],
+    )
+
+
+def test_of_many_that_were_not_called_some_are_left_out_and_named(tmp_path, project):
+    for number in range(5):
+        skill(project / "acme", f"more{number}", "Does more")
+    found = attempt(tmp_path, project, prompt=REPEATS)
+    saved = save_test(find_target("mine", [project / "acme"], project), found, REPEATS)
+
+    assert len(saved.expect) == 5
+    named = {
+        value[kind] for one in saved.expect for key, value in one.items() for kind in [key.split("-")[0]]
+    }
+    names = ["tidy", "hello", "forked", "auditor", *(f"more{number}" for number in range(5))]
+    everything = {f"acme:{name}" for name in names}
+    assert set(saved.left_out) == everything - named
+    lines = list(saved_lines(saved, "mine"))
+    assert lines[1].startswith("          it expects what was seen: ")
+    assert lines[-1].startswith(f"          left out, though not called either: {saved.left_out[0]}, ")
+
+
+@pytest.mark.parametrize(("source", "skipped"), [("rehearsal", True), ("replay", False), ("api", False)])
+def test_what_no_model_did_is_not_run_before_it_was_read(tmp_path, project, source, skipped):
+    found = attempt(tmp_path, project, prompt=REPEATS, source=source)
+    saved = save_test(find_target("mine", [project / "acme"], project), found, REPEATS)
+
+    [test] = json.loads((project / "evals/mine/tests.json").read_text())["tests"]
+    assert (saved.skipped, "skip" in test) == (skipped, skipped)
 
 
 NEW = {"name": "n", "expect": [{"a": "ü"}]}
@@ -368,7 +400,7 @@ def test_a_plugin_outside_of_the_root_cannot_be_saved(run_cli, project, tmp_path
 def test_what_is_not_valid_is_taken_back(tmp_path, project, monkeypatch):
     found = attempt(tmp_path, project, prompt=REPEATS)
     target = find_target("mine", [project / "acme"], project)
-    monkeypatch.setattr("skillwalker.cli.saving.expectations", lambda _: [{"no-such-type": 1}])
+    monkeypatch.setattr("skillwalker.cli.saving.expectations", lambda _: ([{"no-such-type": 1}], []))
 
     with pytest.raises(SkillwalkerError, match="not valid"):
         save_test(target, found, REPEATS)

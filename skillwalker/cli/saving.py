@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from json import JSONDecoder
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,26 @@ from skillwalker.text import listed, safe
 _BOM = b"\xef\xbb\xbf"
 _MOST = 5
 """Skills that a test says were not called; more would be a list that nobody reads."""
+_TO_CHECK = (
+    "EDIT ME: written by a rehearsal, where no model was asked. Say in `expect` what a model should do with "
+    "this prompt, then take this line out"
+)
+"""Why a test is not run whose expectations nobody has seen come true."""
+
+
+@frozen
+class Saved:
+    """A test that was written.
+
+    Attributes:
+        left_out: Ids of skills and agents that it says nothing of, although they were not called either.
+        skipped: Whether it is not run before its author has read it, since no model was asked.
+    """
+
+    test: str
+    expect: Sequence[Mapping[str, Any]]
+    left_out: Sequence[str] = ()
+    skipped: bool = False
 
 
 @frozen
@@ -92,14 +112,15 @@ def find_target(name: str, directories: Sequence[Path], root: Path) -> Target:
     return Target(root, target.directory, known)
 
 
-def save_test(target: Target, attempt: Attempt, prompt: str) -> tuple[str, Sequence[Mapping[str, Any]]]:
-    """Writes the prompt and the test; returns the test's name and what it expects.
+def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
+    """Writes the prompt and the test.
 
     Raises:
         ConfigurationError: nothing is known to expect, or the file has changed meanwhile.
         SkillwalkerError: what was written is not valid, so it was taken back.
     """
-    expect = expectations(attempt)
+    expect, left_out = expectations(attempt)
+    rehearsed = attempt.run.model_source == "rehearsal"
     if not expect:
         raise ConfigurationError(
             ["--save: these plugins have no skill and no agent that a test could expect"]
@@ -116,6 +137,7 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> tuple[str, Seque
         "type": "skill-prompt",
         "model": attempt.run.tests[0].model,
         "promptFile": prompt_file.name,
+        **({"skip": _TO_CHECK} if rehearsed else {}),
         "expect": expect,
     }
     text = appended(before, test) if before else _new(target.plugins, test)
@@ -137,24 +159,42 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> tuple[str, Seque
             for path in made:
                 path.rmdir()
         raise
-    return name, expect
+    return Saved(name, expect, left_out, rehearsed)
 
 
-def expectations(attempt: Attempt) -> list[dict[str, Any]]:
-    """What was seen: what was called, or, if nothing was, that nothing is."""
+def expectations(attempt: Attempt) -> tuple[list[dict[str, Any]], list[str]]:
+    """What was seen: what was called, or, if nothing was, that nothing is; and of whom that is not said."""
     called = [
         *(_expected("skill", use.name, True) for use in attempt.trial.skills),
         *(_expected("agent", use.name, True) for use in attempt.trial.agents if ":" in use.name),
     ]
     if called:
-        return called
+        return called, []
     plugins = attempt.plugins.plugins
     skills = [skill.id for plugin in plugins for skill in plugin.skills if skill.model_may_call]
     agents = [agent.id for plugin in plugins for agent in plugin.agents]
-    return [
+    silent = [
         *(_expected("skill", name, False) for name in skills),
         *(_expected("agent", name, False) for name in agents),
-    ][:_MOST]
+    ]
+    return silent[:_MOST], [*skills, *agents][_MOST:]
+
+
+def saved_lines(saved: Saved, eval_name: str) -> Iterator[str]:
+    """For people: what was written, and what its author has to do."""
+    told = ", ".join(json.dumps(one) for one in saved.expect)
+    file = f"evals/{safe(eval_name)}/tests.json"
+    yield f"saved     {safe(eval_name)}::{safe(saved.test)}"
+    if saved.skipped:
+        yield "          NO MODEL WAS ASKED: it expects what a rule or a script did, not what a model does:"
+        yield f"          {safe(told)}"
+        yield f"          so it is skipped until you have read it: check `expect` in {file}, then"
+        yield "          take its line `skip` out"
+    else:
+        yield f"          it expects what was seen: {safe(told)}"
+    if saved.left_out:
+        left = listed(saved.left_out, 20)
+        yield f"          left out, though not called either: {safe(left)}; add those that matter"
 
 
 def _expected(kind: str, name: str, expected: bool) -> dict[str, Any]:

@@ -73,7 +73,6 @@ def try_(
     from skillwalker.reports.console import banner
     from skillwalker.sandbox.local_places import temporary_directory
     from skillwalker.sources import settle
-    from skillwalker.text import safe
 
     given = {
         "model": model,
@@ -118,7 +117,7 @@ def try_(
             from skillwalker.cli.saving import save_test
 
             saved = save_test(target, attempt, prompt)
-        told = {"saved": {"eval": target.directory.name, "test": saved[0]} if target and saved else None}
+        told = {"saved": {"eval": target.directory.name, "test": saved.test} if target and saved else None}
         if output is Format.JSON:
             typer.echo(json.dumps({**attempt_object(attempt), **told}))
         else:
@@ -131,11 +130,9 @@ def try_(
                 events = Transcript(attempt.transcript).events()
                 lines += ["transcript", *(line for event in events for line in event_lines(event))]
             if target and saved:
-                expected = ", ".join(json.dumps(one) for one in saved[1])
-                lines += [
-                    f"saved     {safe(target.directory.name)}::{safe(saved[0])}",
-                    f"          it expects what was seen: {safe(expected)}",
-                ]
+                from skillwalker.cli.saving import saved_lines
+
+                lines += saved_lines(saved, target.directory.name)
             elif target:
                 lines.append("saved     nothing: what a broken trial did not show cannot be expected")
             note = [text] if (text := banner(result.model_source)) else []
