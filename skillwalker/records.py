@@ -193,7 +193,7 @@ def load_run(run: RunDirectory) -> RunResult:
     try:
         judged: dict[str, dict[int, Judged]] = {}
         for line in run.verdicts():
-            judged.setdefault(get(line, "trial", str), {})[get(line, "position", int)] = _judged(line)
+            judged.setdefault(get(line, "trial", str), {})[get(line, "position", int)] = read_verdict(line)
         trials: _Trials = {}
         for data in run.trials():
             verdicts = judged.get(get(data, "id", str), {})
@@ -262,7 +262,12 @@ def _target_object(target: Target | None) -> dict[str, Any] | None:
     return asdict(target) if target else None
 
 
-def _judged(line: dict[str, Any]) -> Judged:
+def read_verdict(line: dict[str, Any]) -> Judged:
+    """One line of `results.jsonl`, or of a later judgement.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
     details = tuple(
         Detail(get(part, "name", str), Outcome(get(part, "outcome", str)), get(part, "message", str))
         for part in get(line, "details", list)

@@ -29,10 +29,11 @@ from skillwalker.gateway.spending import cost_of, spends
 from skillwalker.history import REAL
 from skillwalker.judge_client import AnthropicJudge, import_ahead
 from skillwalker.judged_by import expect_digest, judged_by
+from skillwalker.judgements import lines
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import model_id
 from skillwalker.prices import Prices
-from skillwalker.records import load_run, verdict_object
+from skillwalker.records import load_run
 from skillwalker.redaction import Redactor
 from skillwalker.rejudged import Rejudged, rejudged
 from skillwalker.request import RunRequest
@@ -115,7 +116,7 @@ def rejudge(
     again = evolve(run, tests=tuple(again_judged))
     now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
     source = answers.source if asks else None
-    directory.add_judgement(redactor.value(list(_lines(again, now, source))))
+    directory.add_judgement(redactor.value(list(lines(again, now, source, directory))))
     return rejudged(run, again, directory.manifest(), now, source)
 
 
@@ -201,18 +202,3 @@ def _again(
         judge_cost_usd=cost_of(spent) if prices else None,
         spent=(*(one for one in trial.spent if one.conversation != JUDGE), *spent),
     )
-
-
-def _lines(
-    run: RunResult, now: Mapping[tuple[str, str], tuple[Mapping[str, str], str]], source: str | None
-) -> Iterator[dict[str, object]]:
-    for test in run.tests:
-        for trial in test.trials:
-            for one in trial.judged:
-                yield {
-                    "trial": trial.id,
-                    "position": one.position,
-                    **verdict_object(one),
-                    "files": now[test.eval, test.name][0],
-                    "judged_from": source,
-                }

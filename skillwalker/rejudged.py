@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from skillwalker.events import as_dict, as_list
 from skillwalker.outcomes import Outcome
@@ -87,6 +87,11 @@ class Rejudged:
     tests: tuple[TestChange, ...]
     judged_from: str | None = None
 
+    def only(self, run: RunResult) -> Rejudged:
+        """What is about the tests of `run`, which is this one, or a selection of it."""
+        names = {(test.eval, test.name) for test in run.tests}
+        return evolve(self, run=run, tests=tuple(one for one in self.tests if (one.eval, one.name) in names))
+
 
 def rejudged(
     before: RunResult,
@@ -104,7 +109,7 @@ def rejudged(
     """
     tests = []
     for old, new in zip(before.tests, after.tests, strict=True):
-        inputs = _inputs(manifest, old.eval, old.name)
+        inputs = inputs_of(manifest, old.eval, old.name)
         files, expect = now[old.eval, old.name]
         was = as_dict(inputs.get("files"))
         tests.append(
@@ -159,7 +164,8 @@ def _outcomes(changed: Changed) -> dict[str, str | None]:
     return {key: None if outcome is None else str(outcome) for key, outcome in pair.items()}
 
 
-def _inputs(manifest: Mapping[str, Any], eval_name: str, name: str) -> Mapping[str, Any]:
+def inputs_of(manifest: Mapping[str, Any], eval_name: str, name: str) -> Mapping[str, Any]:
+    """What `run.json` says of what a test's trials depended on."""
     for one in map(as_dict, as_list(manifest.get("tests"))):
         if (one.get("eval"), one.get("name")) == (eval_name, name):
             return as_dict(one.get("inputs"))

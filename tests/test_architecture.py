@@ -42,7 +42,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     },
     {
         "results": "results statistics activation store stored records spend_records history provenance "
-        "jobs plan controls settling judged_by rejudged verdicts"
+        "jobs plan controls settling judged_by rejudged judgements verdicts"
     },
     {
         "running": "answering request sources resume opening preparing supervisor recorder worker runner "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from skillwalker.cli.main import exit_code
 from skillwalker.errors import ConfigurationError
 from skillwalker.expectations.base import Detail
 from skillwalker.judged_by import judged_by
+from skillwalker.judgements import judged_latest
 from skillwalker.judging import answer_text, asked_ids
 from skillwalker.preparing import prepare
+from skillwalker.records import load_run
 from skillwalker.rejudge import rejudge
 from skillwalker.rejudged import Changed, Rejudged
 from skillwalker.reports.judged_again import judged_again
@@ -270,3 +273,95 @@ def test_what_may_be_spent_beyond_a_cap_is_told_first(tmp_path: Path, model: Mod
     rejudge(directory, request, environment=environment, say=said.append)
 
     assert [line for line in said if line.startswith("--max-cost $1; at most $")]
+
+
+def test_a_report_has_the_new_verdicts_and_says_that_they_are(tmp_path: Path, capsys: Any) -> None:
+    a_root(tmp_path)
+    (tmp_path / "evals/csv/rubrics/r.md").write_text("- It is short\n")
+    out = tmp_path / "out"
+    wanted = [f"--report={kind}={out / kind}" for kind in ("html", "markdown", "junit", "github", "json")]
+    exit_code(["--root", str(tmp_path), "rejudge", "--rehearse", *wanted])
+    capsys.readouterr()
+
+    judge = "REHEARSED: the judge's answers come from a script or a simple rule"
+    for kind in ("html", "markdown", "junit", "github"):
+        text = (out / kind).read_text()
+        assert "judged again: 2 trials, no agent was run; 1 verdict changed" in text, kind
+        assert "It is short: failed -" in text
+        assert text.count(judge.replace("'", "&#39;") if kind == "html" else judge) >= 1
+    assert (out / "markdown").read_text().splitlines()[0] == f"**{judge}**"
+    assert (out / "markdown").read_text().splitlines()[-1] == f"**{judge}**"
+    assert "\n# Skillwalker: passed\n" in (out / "markdown").read_text()
+    data = json.loads((out / "json").read_text())
+    assert (data["outcome"], data["judged_from"]) == ("passed", "rehearsal")
+    assert data["rejudged"][0]["verdicts"][0]["before"] == "failed"
+
+    assert exit_code(["--root", str(tmp_path), "rejudge", "--rehearse", "--report", "html"]) == 4
+    both = ["--format", "json", "--report", "json=-"]
+    assert exit_code(["--root", str(tmp_path), "rejudge", "--rehearse", *both]) == 4
+    assert not (tmp_path / ".skillwalker/runs" / "judgements/2.jsonl").exists()
+
+
+def test_show_and_report_tell_of_later_verdicts_and_show_them(tmp_path: Path, capsys: Any) -> None:
+    directory = a_root(tmp_path)
+    here = ["--root", str(tmp_path)]
+    assert exit_code([*here, "show", "--judged", "latest"]) == 4
+    assert "was never judged again" in capsys.readouterr().err
+    (tmp_path / "evals/csv/rubrics/r.md").write_text("- It is short\n")
+    exit_code([*here, "rejudge", "--rehearse", "last"])
+    exit_code([*here, "rejudge", "--rehearse", "last", "csv::alone"])
+    capsys.readouterr()
+
+    exit_code([*here, "show"])
+    own = capsys.readouterr()
+    assert own.out.startswith("FAILED     csv::tidies")
+    assert "judged again" not in own.out
+    assert "judged again 2 times; here are its own verdicts, --judged latest has the newest" in own.err
+    exit_code([*here, "report", "--report", "json=-"])
+    own = capsys.readouterr()
+    assert "--judged latest has the newest" in own.err
+    assert "rejudged" not in json.loads(own.out)
+
+    exit_code([*here, "show", "--judged", "latest"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == lines[-1] == "REHEARSED: the judge's answers come from a script or a simple rule"
+    assert lines[1] == "judged again: 2 trials, no agent was run; 1 verdict changed"
+    assert "    - It is short: failed -> passed" in lines
+    assert any(line.startswith("2 tests: 2 passed") for line in lines)
+    exit_code([*here, "show", "--judged", "latest", "last", "csv::alone"])
+    out = capsys.readouterr().out
+    assert "judged again: 1 trial, no agent was run; every verdict is the same" in out
+    assert "csv::tidies" not in out
+    exit_code([*here, "report", "--judged", "latest", "--report", "json=-"])
+    data = json.loads(capsys.readouterr().out)
+    assert (data["outcome"], data["judged_from"]) == ("passed", "rehearsal")
+    assert [test["name"] for test in data["rejudged"]] == ["tidies", "alone"]
+    assert data["tests"][0]["trials"][0]["judge_cost_usd"] is None
+    assert directory.manifest()["run_id"] == data["run_id"]
+
+
+def test_a_judgement_of_an_attempt_that_was_set_aside_counts_for_no_other(tmp_path: Path) -> None:
+    directory = a_root(tmp_path)
+    (tmp_path / "evals/csv/rubrics/r.md").write_text("- It is short\n")
+    new = again(directory, tmp_path)
+    latest = judged_latest(directory, load_run(directory))
+    assert (latest.tests, latest.judged_from) == (new.tests, new.judged_from)
+    for one, other in zip(latest.run.tests, new.run.tests, strict=True):
+        assert [trial.judged for trial in one.trials] == [trial.judged for trial in other.trials]
+        assert one.outcome is other.outcome
+    trial = new.run.tests[0].trials[0].id
+    path = directory.path / "trials" / trial
+    shutil.copytree(path, path.with_name(f"{trial}.old-1"))
+    found = judged_latest(directory, load_run(directory))
+    assert found.run.tests[0] == load_run(directory).tests[0]
+    assert [test.name for test in found.tests] == ["alone"]
+
+
+def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
+    directory = a_root(tmp_path)
+    again(directory, tmp_path)
+    for damage in ("{", "[]", '{"trial": 1}', '{"trial": "csv.alone.main.1", "position": "a"}', "\udcff"):
+        file = directory.path / "judgements/2.jsonl"
+        file.write_bytes(damage.encode("utf-8", "surrogateescape"))
+        with pytest.raises(ConfigurationError, match=r"judgements/2\.jsonl cannot be read"):
+            judged_latest(directory, load_run(directory))

@@ -36,6 +36,15 @@ def rejudge(
     record: Record = None,
     replay: Replay = None,
     max_cost: MaxCost = None,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=FILE",
+            help="Also report the new verdicts: junit, github, markdown, html or json; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     output: Output = Format.CONSOLE,
 ) -> None:
     """Judge stored trials again, with the eval as it is now: all, or those of the selected tests."""
@@ -45,6 +54,7 @@ def rejudge(
     import sys
 
     from skillwalker.cli.running import paint
+    from skillwalker.cli.surroundings import surroundings
     from skillwalker.configuration import read_configuration
     from skillwalker.credentials import find_credentials
     from skillwalker.errors import ConfigurationError
@@ -52,8 +62,10 @@ def rejudge(
     from skillwalker.redaction import Redactor, secrets_in
     from skillwalker.rejudge import rejudge as judge_again
     from skillwalker.rejudged import rejudged_object
-    from skillwalker.reports.console import banner, run_report
-    from skillwalker.reports.judged_again import judged_again, judges_banner
+    from skillwalker.reports.console import run_report
+    from skillwalker.reports.formats import parse_reports, write_reports
+    from skillwalker.reports.judged_again import framed
+    from skillwalker.reports.source import own_root
     from skillwalker.reports.stored_select import selected
     from skillwalker.sandbox.passing import secrets_of
     from skillwalker.sources import settle
@@ -67,6 +79,8 @@ def rejudge(
         "max_cost": max_cost,
     }
     known = globals_of(context)
+    stdout = "--format json" if output is Format.JSON else None
+    specs = parse_reports(reports or (), stdout=stdout)
     settled = settle(given, os.environ, read_configuration(known.root))
     if settled.problems:
         raise ConfigurationError(settled.problems)
@@ -97,11 +111,9 @@ def rejudge(
         typer.echo(json.dumps({**run_object(found.run), **rejudged_object(found)}))
     else:
         colours = paint(sys.stdout.isatty())
-        report = run_report(found.run, colours, begun=True)
-        lines = [*judged_again(found, colours), "", report]
-        if note := banner(found.run.model_source):
-            lines.insert(0, colours(note, "bold"))  # the report ends with it
-        elif note := judges_banner(found):
-            lines = [colours(note, "bold"), *lines, colours(note, "bold")]
-        typer.echo("\n".join(lines))
+        body = run_report(found.run, colours, begun=True)
+        typer.echo("\n".join(framed(found, [body], colours)))
+    root = own_root(directory) or known.root_or_here
+    for failure in write_reports(directory, specs, root=root, surroundings=surroundings(), again=found):
+        print(failure, file=sys.stderr)
     raise typer.Exit(found.run.exit_code)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from skillwalker.cli.judged import Verdicts, WhichVerdicts, later_verdicts
 from skillwalker.cli.options import StoredRun, globals_of
 
 
@@ -27,12 +28,13 @@ def report(
             "--compare", metavar="RUN", help="The HTML also tells what differs from this earlier run."
         ),
     ] = None,
+    judged: WhichVerdicts = Verdicts.RUN,
 ) -> None:
     """Write reports of a stored run."""
     from skillwalker.cli.surroundings import surroundings
     from skillwalker.errors import CannotStartError, ConfigurationError
-    from skillwalker.reports.console import banner
     from skillwalker.reports.formats import ReportFormat, parse_reports, write_reports
+    from skillwalker.reports.judged_again import banner_of
     from skillwalker.reports.source import Source, own_root
     from skillwalker.store import Store
 
@@ -45,21 +47,25 @@ def report(
         raise ConfigurationError(
             ["--compare goes into the HTML: add --report html=FILE, or use `skillwalker compare`"]
         )
-    here = globals_of(context).root_or_here
+    known = globals_of(context)
+    here = known.root_or_here
     store = Store(here)
     directory = store.find(run)
     root = own_root(directory) or here
-    source = Source.of(directory, root)
+    again = later_verdicts(known, directory, judged)
+    source = Source.of(directory, root, again)
     comparison = None
     if compare is not None:
         from skillwalker.comparison.compare import compare as compare_runs
 
         other = store.find(compare)
         comparison = compare_runs(Source.of(other, own_root(other) or here), source)
-    note = banner(source.run.model_source)
+    note = banner_of(source)
     if note:
         typer.echo(note, err=True)
-    failures = write_reports(directory, specs, root=root, surroundings=surroundings(), comparison=comparison)
+    failures = write_reports(
+        directory, specs, root=root, surroundings=surroundings(), comparison=comparison, again=again
+    )
     for spec in specs:
         if spec.file is not None and not any(str(spec) in failure for failure in failures):
             typer.echo(f"wrote {spec.file}", err=True)

@@ -19,6 +19,7 @@ from skillwalker.text import did_you_mean, listed, safe
 
 if TYPE_CHECKING:
     from skillwalker.comparison.compare import Comparison
+    from skillwalker.rejudged import Rejudged
     from skillwalker.store import RunDirectory
 
 
@@ -97,6 +98,7 @@ def write_reports(
     root: Path | None = None,
     surroundings: Surroundings | None = None,
     comparison: Comparison | None = None,
+    again: Rejudged | None = None,
 ) -> tuple[str, ...]:
     """Makes reports of a stored run; each is written whole, or not at all.
 
@@ -104,6 +106,7 @@ def write_reports(
         root: Where the run's evals are, for lines of `tests.json` and for diffs; if not given, the root in
             whose `.skillwalker` the run lies.
         comparison: Goes into the HTML.
+        again: Later verdicts, which are told in place of the run's own.
 
     Returns:
         Why reports could not be written, a sentence each; the others are.
@@ -114,7 +117,7 @@ def write_reports(
     specs = tuple(specs)
     if not specs:
         return ()
-    source = Source.of(directory, root)
+    source = Source.of(directory, root, again)
     failures = []
     for spec in specs:
         try:
@@ -153,8 +156,10 @@ def _pieces(
             import json
 
             from skillwalker.records import run_object
+            from skillwalker.rejudged import rejudged_object
 
-            return iter([json.dumps(run_object(source.run)), "\n"])
+            more = rejudged_object(source.again) if source.again else {}
+            return iter([json.dumps({**run_object(source.run), **more}), "\n"])
 
 
 def _add_summary(source: Source, file: Path) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.console import banner, counts, test_lines
+from skillwalker.reports.console import counts, test_lines
 from skillwalker.reports.figures import passed_of
+from skillwalker.reports.judged_again import banner_of, judged_again
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
 from skillwalker.results import TestResult
@@ -29,7 +30,7 @@ def github(source: Source, base: Path | None = None) -> Iterator[str]:
     Args:
         base: The repository's directory; names of files are relative to it, or absolute outside of it.
     """
-    note = banner(source.run.model_source)
+    note = banner_of(source)
     if note:
         yield command("notice", note)
     for level, outcome in (("error", Outcome.FAILED), ("warning", Outcome.UNMEASURED)):
@@ -40,6 +41,8 @@ def github(source: Source, base: Path | None = None) -> Iterator[str]:
             yield command(
                 "notice", f"{count(len(tests) - _SHOWN, 'more test')} {outcome}: see the step summary"
             )
+    if source.again:
+        yield command("notice", "\n".join(judged_again(source.again))[:_MESSAGE])
     yield command("notice", f"{count(len(source.run.tests), 'test')}: {counts(source.run)}")
     if note:
         yield command("notice", note)

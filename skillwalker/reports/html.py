@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.changes import Changes, file_changes
-from skillwalker.reports.console import banner, how_it_ended, never_ran, verdict_headline
+from skillwalker.reports.console import how_it_ended, never_ran, verdict_headline
 from skillwalker.reports.excerpt import Budget, Excerpt
 from skillwalker.reports.facts import (
     Fact,
@@ -32,6 +32,7 @@ from skillwalker.reports.facts import (
     trial_facts,
 )
 from skillwalker.reports.figures import activation_tables, controls
+from skillwalker.reports.judged_again import banner_of, judged_again
 from skillwalker.reports.moments import Moment, Moments
 from skillwalker.reports.pieces import diff, excerpt, steps
 from skillwalker.reports.saved import Scaffold
@@ -151,7 +152,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             style_hash=_hash(style),
             script_hash=_hash(script),
             run=run,
-            note=banner(run.model_source),
+            note=banner_of(source),
             ending=how_it_ended(run),
             totals=totals(source),
             took=seconds(run.duration_ms),
@@ -159,6 +160,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             judges_cost=run_judges_cost(run),
             facts=run_facts(source),
             comparison=comparison,
+            again=[*judged_again(source.again)] if source.again else [],
             controls=controls(run),
             tables=[*activation_tables(run)],
             tests=(TestPage(source, test, room) for test in source.all_tests()),

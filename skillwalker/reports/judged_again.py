@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from skillwalker.outcomes import Outcome
 from skillwalker.rejudged import Changed, Rejudged, TestChange
-from skillwalker.reports.console import Paint, plain
+from skillwalker.reports.console import Paint, banner, plain
+from skillwalker.reports.source import Source
 from skillwalker.text import count, safe
 
 _HASH = 12  # hexadecimal digits; --format json has all
@@ -21,6 +22,24 @@ _BANNERS = {
 def judges_banner(found: Rejudged) -> str | None:
     """What the first and the last line say where a run that asked a model was judged by none."""
     return _BANNERS.get(found.judged_from or "")
+
+
+def banner_of(source: Source) -> str | None:
+    """The first and the last line of a report where a model was not asked for all of it."""
+    return banner(source.run.model_source) or (judges_banner(source.again) if source.again else None)
+
+
+def framed(found: Rejudged, body: Iterable[str], paint: Paint = plain) -> Iterator[str]:
+    """What has changed, and below it `body`, a report of the run with its new verdicts."""
+    note = banner(found.run.model_source)  # a report ends with it
+    judges = None if note else judges_banner(found)
+    if first := note or judges:
+        yield paint(first, "bold")
+    yield from judged_again(found, paint)
+    yield ""
+    yield from body
+    if judges:
+        yield paint(judges, "bold")
 
 
 def judged_again(found: Rejudged, paint: Paint = plain) -> Iterator[str]:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.console import banner, never_ran, test_lines
+from skillwalker.reports.console import never_ran, test_lines
 from skillwalker.reports.facts import passed_of, run_facts
+from skillwalker.reports.judged_again import banner_of, judged_again
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source, started
 from skillwalker.results import Skipped, TestResult
@@ -25,7 +26,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit(source: Source) -> Iterator[str]:
     """The document, piece by piece."""
     run = source.run
-    note = banner(run.model_source)
+    note = banner_of(source)
     about = f"<!-- {note} -->\n" if note else ""
     counted = _counted(source, list(run.tests), run.skipped)
     root = Element("testsuites", counted | {"name": f"skillwalker {run.run_id}"})
@@ -62,6 +63,8 @@ def _suite(source: Source, name: str, tests: list[TestResult], skipped: Sequence
     for one in skipped:
         case = SubElement(suite, "testcase", {"name": legal(one.name), "classname": legal(one.eval)})
         SubElement(case, "skipped", {"message": legal(one.reason)})
+    if source.again:
+        SubElement(suite, "system-out").text = legal("\n".join(judged_again(source.again)))
     return suite
 
 

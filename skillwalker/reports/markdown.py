@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from skillwalker.giveaways import REPORT_MARK
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.console import banner, counts, how_it_ended, never_ran, not_passed, verdict_headline
+from skillwalker.reports.console import counts, how_it_ended, never_ran, not_passed, verdict_headline
 from skillwalker.reports.facts import passed_of, run_facts, test_facts, trial_facts
 from skillwalker.reports.figures import activation_tables, controls
+from skillwalker.reports.judged_again import banner_of, judged_again
 from skillwalker.reports.moments import Moments
 from skillwalker.reports.source import Source
 from skillwalker.results import Judged, TestResult, TrialResult
@@ -23,6 +24,7 @@ SUMMARY_BYTES = 1_000_000
 """GitHub refuses a step summary of more than 1 MiB as a whole."""
 
 _LONG = 2_000  # characters of one text
+_CHANGES = 20_000  # characters of what judging again has changed
 _MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNMEASURED: "⚠️"}
 
 
@@ -33,19 +35,20 @@ def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
         limit: Bytes; what is beyond is left out with a note.
     """
     run = source.run
-    note = banner(run.model_source)
+    note = banner_of(source)
     last = f"{REPORT_MARK}\n" + (f"\n**{note}**\n" if note else "")
     if note:
         yield f"**{note}**\n\n"
     yield f"# Skillwalker: {run.outcome}\n\n{count(len(run.tests), 'test')}: {counts(run)}\n\n"
     if ending := how_it_ended(run):
         yield f"**{ending}**\n\n"
+    changes = _changes(source)
+    yield changes
     together = "".join(_together(source))
     if len(together.encode()) > limit // 4:
         together = "… tables of activation: there is no room for them\n\n"
-    room = (
-        limit - len((last + together).encode()) - 4_096
-    )  # what has been said above, and what will be of the rest
+    # What has been said above, and what will be of the rest.
+    room = limit - len((changes + last + together).encode()) - 4_096
     for number, test in enumerate(source.tests()):
         text = "".join(_test(source, test))
         room -= len(text.encode())
@@ -57,6 +60,14 @@ def markdown(source: Source, *, limit: int = SUMMARY_BYTES) -> Iterator[str]:
     yield together
     facts = "".join(f"- {fact.label}: {code(fact.value, 500)}\n" for fact in run_facts(source))
     yield f"\n<details><summary>About this run</summary>\n\n{facts}\n</details>\n\n{last}"
+
+
+def _changes(source: Source) -> str:
+    """What judging again has changed; empty where the verdicts are the run's own."""
+    if source.again is None:
+        return ""
+    first, *lines = judged_again(source.again)
+    return f"**{first}**\n\n" + (block("\n".join(lines), _CHANGES) + "\n" if lines else "")
 
 
 def code(text: str, limit: int = _LONG) -> str:

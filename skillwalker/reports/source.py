@@ -14,6 +14,7 @@ from skillwalker.errors import ConfigurationError
 from skillwalker.jsonfile import decode, locate, read_bytes
 from skillwalker.outcomes import Outcome
 from skillwalker.records import load_run
+from skillwalker.rejudged import Rejudged
 from skillwalker.reports.saved import Scaffolds
 from skillwalker.results import RunResult, TestResult, TrialResult
 from skillwalker.store import RunDirectory
@@ -41,6 +42,7 @@ class Source:
 
     Attributes:
         root: Where the run's evals are expected; None where nobody knows.
+        again: What judging again has changed, where `run` has later verdicts than its own.
     """
 
     directory: RunDirectory
@@ -48,21 +50,23 @@ class Source:
     manifest: Mapping[str, Any]
     root: Path | None
     scaffolds: Scaffolds
+    again: Rejudged | None = None
     _places: dict[str, dict[str, Place]] = field(factory=dict, init=False)
 
     @classmethod
-    def of(cls, directory: RunDirectory, root: Path | None = None) -> Source:
+    def of(cls, directory: RunDirectory, root: Path | None = None, again: Rejudged | None = None) -> Source:
         """The run in `directory`.
 
         Args:
             root: If not given, the root in whose `.skillwalker` the run lies.
+            again: Later verdicts, which then stand in place of the run's own.
 
         Raises:
             ConfigurationError: it does not hold a whole run.
         """
         root = root or own_root(directory)
-        run, manifest = load_run(directory), directory.manifest()
-        return cls(directory, run, manifest, root, Scaffolds(manifest, root))
+        run, manifest = again.run if again else load_run(directory), directory.manifest()
+        return cls(directory, run, manifest, root, Scaffolds(manifest, root), again)
 
     def tests(self) -> list[TestResult]:
         """The tests, failures first."""
