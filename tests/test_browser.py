@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from attrs import field, frozen
 from hostile import MARK, hostile_run, payload
+from stored_runs import FAILED, a_test, a_trial, stored, verdict
 
 from skillwalker.reports.html import html
 from skillwalker.reports.source import Source
@@ -148,6 +149,31 @@ def test_nothing_is_wider_than_the_window(tmp_path: Path, width: int) -> None:
     seen = browse(written(tmp_path / "frame.html", frame), tmp_path / "profile")
 
     assert f"<title>wide false {width}</title>" in seen.document
+
+
+def test_every_trial_can_be_seen_whole(tmp_path: Path) -> None:
+    """Trials stand beside each other, and below where there is no room: none is cut off at the edge."""
+    said = verdict(FAILED, f"{'why ' * 40}{'x' * 300}")
+    tests = [a_test(f"{of}", *(a_trial(f"{of}", n + 1, said) for n in range(of))) for of in (3, 5)]
+    text = "".join(html(stored(tmp_path, *tests)))
+    page = written(
+        tmp_path / "frames.html",
+        "<!doctype html><title>frames</title><script>const seen = [];"
+        "for (const width of [1280, 1600, 420]) { const f = document.createElement('iframe');"
+        " f.width = width; f.height = 900; f.srcdoc = " + _quoted(text) + ";"
+        " f.onload = () => { const d = f.contentDocument;"
+        "  const out = [...d.querySelectorAll('.trial')].filter((one) => { const box = one.parentElement;"
+        "   return one.getBoundingClientRect().right > box.getBoundingClientRect().right"
+        "    || box.scrollWidth > box.clientWidth; }).length;"
+        "  const first = [...d.querySelector('.trials').children];"
+        "  const tops = first.map((one) => one.getBoundingClientRect().top);"
+        "  seen.push(`${width}: ${out} out, ${new Set(tops).size} rows`);"
+        "  document.title = seen.sort().join('; '); };"
+        " document.documentElement.append(f); }</script>",
+    )
+    seen = browse(page, tmp_path / "profile")
+
+    assert "<title>1280: 0 out, 1 rows; 1600: 0 out, 1 rows; 420: 0 out, 3 rows</title>" in seen.document
 
 
 def _quoted(text: str) -> str:

@@ -140,13 +140,59 @@ def test_texts_are_compared_trial_by_trial(compared) -> None:
     assert list(found.lines()) == ["final text differs in 1 of 3 pairs of trials"]
 
 
-def test_a_test_that_only_one_run_has(compared) -> None:
+def test_tests_that_only_one_run_has_are_apart_and_no_difference(compared, tmp_path: Path) -> None:
+    before = [trials("a", 1, 1), trials("b", 1, 1), *(trials(f"old {n}", 0, 1) for n in range(7))]
+    found = compared(before, [trials("a", 1, 1), trials("b", 0, 1), trials("new", 1, 1)])
+    shown = comparison_report(found)
+
+    assert [(one.run, len(one.tests)) for one in found.apart] == [("earlier", 7), ("later", 1)]
+    assert found.summary.endswith(
+        "; of 2 tests in both runs 1 with another outcome, 0 more with other differences"
+    )
+    assert "no difference in 1 test\n" in shown
+    assert "\n7 tests are only in the earlier run:\n    csv::old 0\n" in shown
+    assert "\n    csv::old 4\n    and 2 more tests\n1 test is only in the later run:\n    csv::new\n" in shown
+    assert "absent" not in shown
+    told = {one["name"]: (one["only_in"], one["differs"]) for one in comparison_object(found)["tests"]}
+    assert [told[name] for name in ("a", "b", "old 0", "new")] == [
+        (None, False),
+        (None, True),
+        ("earlier", False),
+        ("later", False),
+    ]
+    page = "".join(html(Source.of(tmp_path_run(tmp_path)), found))
+    assert "<summary>7 tests are only in the earlier run</summary>" in page
+    assert page.count('<span class="eval">csv::</span>old ') == 7
+    assert "pill absent" not in page
+
+
+def test_two_runs_may_share_no_test(compared) -> None:
     found = compared([trials("old", 1, 1)], [trials("new", 1, 1)])
 
-    assert [(one.name, one.outcomes, list(one.lines())) for one in found.tests] == [
-        ("new", ("absent", "passed"), ["only the later run has this test"]),
-        ("old", ("passed", "absent"), ["only the earlier run has this test"]),
-    ]
+    assert found.summary == "1 passed → 1 passed; no test is in both runs"
+    assert "no difference in" not in comparison_report(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "given", "told"),
+    [
+        ({"a": 1}, {"a": 3}, (None, 3), [("trials", "1", "3")]),
+        ({"a": 1, "b": 5}, {"a": 2, "b": 2}, (None, 2), [("trials", "1 to 5", "2")]),
+        ({"a": 1, "b": 5}, {"b": 2}, (None, 2), [("trials", "5", "2")]),
+        ({"a": 2}, {"a": 5}, (2, None), [("trials", "2", "5")]),
+        ({"a": 3}, {"b": 1}, (None, 1), [("trials", "3", "1")]),
+        ({"a": 3}, {"a": 3}, (None, 3), []),
+        ({"a": 1}, {"a": 5}, (None, None), []),
+    ],
+)
+def test_trials_that_no_option_gave_are_those_of_the_tests(
+    compared, old: dict[str, int], new: dict[str, int], given: tuple[int | None, ...], told: list[object]
+) -> None:
+    options = [{"options": {"allow_unmeasured": 0, "trials": number}} for number in given]
+    tests = [[trials(name, of, of) for name, of in side.items()] for side in (old, new)]
+    found = compared(*tests, before=options[0], after=options[1])
+
+    assert [(one.label, one.before, one.after) for one in found.changed] == told
 
 
 def test_changed_inputs_and_versions_are_named(compared) -> None:

@@ -9,14 +9,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hostile import hostile_run
+from attrs import evolve
+from hostile import hostile_run, payload
 from roots import an_eval, plugin
 from stored_runs import EARLIER, FAILED, PASSED, UNMEASURED, Left, a_test, a_trial, keep, stored, verdict
-from transcripts import answers, calls, init, result, says
+from transcripts import answers, calls, init, replays, result, says
 
 from skillwalker.comparison.compare import compare
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Reason
+from skillwalker.queries import short_name
 from skillwalker.reports.html import html
 from skillwalker.reports.source import Source
 from skillwalker.tree import Tree
@@ -254,3 +256,54 @@ def test_a_comparison_stands_in_the_page(source: Source, tmp_path: Path) -> None
     assert f"Compared with {EARLIER}" in text
     assert "skill-call (expectation 1): failed → passed" in text
     assert Page(text).open == []
+
+
+def test_the_whole_query_stands_below_a_name_that_is_cut(tmp_path: Path) -> None:
+    query = "make a <b>table</b> of all the sales, and then tell me what the best month was"
+    trial = a_trial("x", 1, verdict(PASSED))
+    test = a_test(f"Call: {short_name(query)}", trial)
+    text = page(stored(tmp_path, test, left={trial.id: Left([init(), replays(query), says("x")])}))
+
+    (summary,) = re.findall(r"<summary><span class=\"pill passed.*?</summary>", text, re.DOTALL)
+    shown = "make a &lt;b&gt;table&lt;/b&gt; of all the sales, and then tell me what the best month was"
+    assert f'<span class="query">{shown}</span>' in summary
+
+
+def test_a_hostile_query_is_a_text(tmp_path: Path) -> None:
+    query = f"make a table of all the sales, please \x1b[2J \u202e {payload()} {'x' * 10_000}"
+    trial = a_trial("x", 1, verdict(PASSED))
+    text = page(stored(tmp_path, a_test(short_name(query), trial), left={trial.id: Left([replays(query)])}))
+
+    assert Page(text).links == []
+    assert Page(text).tags["script"] == 1
+    assert not any(character in text for character in "\x1b\u202e")
+    (shown,) = re.findall(r'<span class="query">(.*?)</span>', text, re.DOTALL)
+    assert "more characters" in shown
+
+
+@pytest.mark.parametrize(
+    ("evals", "told"),
+    [
+        (("csv",), "failed: csv (20261130T101500Z-3f9a1c)"),
+        (("a&b", "c"), "failed: a&amp;b, c (20261130T101500Z-3f9a1c)"),
+        (("a", "b", "c", "d", "e"), "failed: a, b, c and 2 more (20261130T101500Z-3f9a1c)"),
+    ],
+)
+def test_the_title_names_outcome_and_evals(tmp_path: Path, evals: tuple[str, ...], told: str) -> None:
+    tests = [a_test("x", a_trial(f"{n}", 1, verdict(FAILED)), eval_name=name) for n, name in enumerate(evals)]
+    text = page(stored(tmp_path, *tests))
+
+    assert f"<title>{told}</title>" in text
+    assert re.search(r"<h1>.*failed</span> " + re.escape(told[8:].split(" (")[0]) + " <span", text)
+
+
+@pytest.mark.parametrize(
+    ("scripted", "source", "hinted"),
+    [(False, "rehearsal", True), (True, "rehearsal", False), (False, "replay", False)],
+)
+def test_a_failure_of_the_simple_rule_is_called_so(
+    tmp_path: Path, scripted: bool, source: str, hinted: bool
+) -> None:
+    test = evolve(a_test("x", a_trial("x", 1, verdict(FAILED))), scripted=scripted)
+    text = page(stored(tmp_path, test, source=source))
+    assert ("script this test in rehearsal.json" in text) is hinted

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import cmarkgfm
 import pytest
+from attrs import evolve
 from hostile import GITHUB, MARKDOWN, STEERING, hostile_run, payload
 from hypothesis import given
 from hypothesis import strategies as st
 from stored_runs import FAILED, PASSED, UNMEASURED, Left, a_test, a_trial, stored, verdict
-from transcripts import calls, result
+from transcripts import calls, replays, result
 
 from skillwalker.outcomes import Reason
+from skillwalker.queries import short_name
 from skillwalker.reports.markdown import code, markdown
 from skillwalker.reports.source import Source
 
@@ -89,3 +91,23 @@ def test_a_summary_never_grows_beyond_what_github_takes(tmp_path: Path) -> None:
     assert re.search(r"… \d+ more tests: this is all that there is room for", text)
     assert text.splitlines()[0].startswith("**REHEARSED")
     assert text.splitlines()[-1].startswith("**REHEARSED")
+
+
+def test_a_failed_test_tells_its_whole_query_and_what_its_rehearsal_is_worth(tmp_path: Path) -> None:
+    query = "make a <b>table</b> of all the sales, and then tell @octocat what the best month was"
+    trial = a_trial("x", 1, verdict(FAILED))
+    test = evolve(a_test(short_name(query), trial), scripted=False)
+    text = "".join(
+        markdown(stored(tmp_path, test, left={trial.id: Left([replays(query)])}, source="rehearsal"))
+    )
+
+    assert f"\n- query: `{query}`\n" in text
+    assert "\n- answered by the simple rule, which only compares words: script this test in " in text
+
+
+def test_a_test_with_a_script_gets_no_such_hint(tmp_path: Path) -> None:
+    test = evolve(a_test("x", a_trial("x", 1, verdict(FAILED))), scripted=True)
+    text = "".join(markdown(stored(tmp_path, test, source="rehearsal")))
+
+    assert "simple rule, which" not in text
+    assert "query" not in text

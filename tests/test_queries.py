@@ -9,7 +9,7 @@ from roots import plugin, write
 
 from skillwalker.checks import check
 from skillwalker.evals import trial_id
-from skillwalker.queries import short_name, unique_names
+from skillwalker.queries import is_cut, is_made_of, short_name, unique_names
 from skillwalker.select import Selection
 
 
@@ -78,3 +78,22 @@ def test_a_problem_that_all_queries_share_is_told_once(tmp_path: Path) -> None:
 
     assert [problem.path for problem in checked.problems] == ["tests[0].skillFile"]
     assert "did you mean tidy?" in checked.problems[0].message
+
+
+LONG = "make a table of all the sales, and then tell me what the best month was"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "cut", "made"),
+    [
+        ("make a table of all the sales,…", LONG, True, True),
+        ("Call: make a table of all the sales,…", LONG, True, True),
+        ("Call: make a table of all the sales,… (2)", LONG, True, True),
+        ("make a table…", LONG, True, False),
+        ("Sales", LONG, False, False),
+        ("short", "short", False, True),
+        ("short (2)", "short", False, True),
+    ],
+)
+def test_a_name_can_be_seen_to_be_made_of_a_query(name: str, query: str, cut: bool, made: bool) -> None:
+    assert (is_cut(name), is_made_of(name, query)) == (cut, made)

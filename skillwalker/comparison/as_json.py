@@ -6,7 +6,8 @@ from typing import Any
 
 from attrs import asdict
 
-from skillwalker.comparison.compare import Change, Comparison
+from skillwalker.comparison.changes import Change
+from skillwalker.comparison.compare import Comparison
 from skillwalker.comparison.observed import SeenTest
 from skillwalker.results import RunResult
 
@@ -25,6 +26,7 @@ def comparison_object(it: Comparison) -> dict[str, Any]:
             {
                 "eval": one.eval,
                 "name": one.name,
+                "only_in": one.only_in,
                 "differs": one.differs,
                 "before": _side(one.before),
                 "after": _side(one.after),

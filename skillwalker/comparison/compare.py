@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 from attrs import field, frozen
 
+from skillwalker.comparison.changes import Change, changes_of
 from skillwalker.comparison.controls import (
     ABSENT,
     ControlChange,
@@ -17,9 +17,8 @@ from skillwalker.comparison.controls import (
     only_one_has_controls,
 )
 from skillwalker.comparison.noise import SAME, Noise, noise
-from skillwalker.comparison.observed import SeenTest, SeenTrial, mean, see
-from skillwalker.events import as_dict
-from skillwalker.outcomes import Outcome
+from skillwalker.comparison.observed import SeenTest, SeenTrial, see
+from skillwalker.comparison.settings import setting_changes
 from skillwalker.reports.changes import Line, diff_lines
 from skillwalker.reports.console import banner, counts
 from skillwalker.reports.excerpt import Budget
@@ -30,8 +29,6 @@ from skillwalker.text import count, safe
 
 _DIFF = 16  # lines of a final text's diff
 _WITH_A_MODEL = ("api", "record")
-_VERSIONS = ("skillwalker", "claude_code_version", "image", "sandbox", "python")
-_NOT_TOLD = ("select", "keyword", "failed", "jobs", "keep")  # they choose tests, or change no trial
 
 NO_MODEL = "no model was asked, so there is no noise to compare with"
 STOPPED_EARLY = "trials stopped early, so what their number says of a rate is not known"
@@ -39,15 +36,6 @@ DIFFERENT_SOURCES = (
     "NOT COMPARABLE: one run asked a model and the other did not ({before} and {after}); "
     "a difference says nothing of the model, the skill or the agent"
 )
-
-
-@frozen
-class Change:
-    """A value that is not the same in both runs, in words; `none` where there is none."""
-
-    label: str
-    before: str
-    after: str
 
 
 @frozen
@@ -83,12 +71,20 @@ class Difference:
         return before, after
 
     @property
+    def only_in(self) -> str | None:
+        """`earlier` or `later` where only that run has the test: it may just not have been selected."""
+        if self.before and self.after:
+            return None
+        return "earlier" if self.before else "later"
+
+    @property
     def same_outcome(self) -> bool:
         return self.outcomes[0] == self.outcomes[1]
 
     @property
     def differs(self) -> bool:
-        return (
+        """Whether both runs have it and something is not the same."""
+        return self.only_in is None and (
             not self.same_outcome
             or self._sight_differs
             or bool(self.inputs or self.changes or self.texts_differ)
@@ -117,7 +113,6 @@ class Difference:
     def lines(self) -> Iterator[str]:
         """What differs, a line each."""
         if self.before is None or self.after is None:
-            yield f"only the {'later' if self.before is None else 'earlier'} run has this test"
             return
         yield from map(safe, blindness(self.before.test, self.after.test))
         if self.inputs:
@@ -127,6 +122,24 @@ class Difference:
         if self.texts_differ:
             of = f"in {self.texts_differ} of {self.pairs} pairs of trials" if self.pairs > 1 else ""
             yield f"final text differs {of}".rstrip()
+
+
+@frozen
+class Apart:
+    """Tests that only one of the runs has, and that are compared with nothing.
+
+    Attributes:
+        run: `earlier` or `later`.
+    """
+
+    run: str
+    tests: tuple[Difference, ...]
+
+    @property
+    def told(self) -> str:
+        """Such as `2 tests are only in the earlier run`."""
+        verb = "is" if len(self.tests) == 1 else "are"
+        return f"{count(len(self.tests), 'test')} {verb} only in the {self.run} run"
 
 
 @frozen
@@ -150,14 +163,23 @@ class Comparison:
 
     @property
     def summary(self) -> str:
-        """Both runs' counts, and how many tests differ."""
-        other = sum(not one.same_outcome for one in self.tests)
-        differ = sum(one.differs for one in self.tests)
+        """Both runs' counts, and how many of the tests that both have differ."""
+        both = [one for one in self.tests if one.only_in is None]
+        other = sum(not one.same_outcome for one in both)
+        differ = sum(one.differs for one in both)
         controls = f"; {count(len(self.controls), 'control')} with another outcome" if self.controls else ""
-        return (
-            f"{counts(self.before)} → {counts(self.after)}; of {count(len(self.tests), 'test')} "
-            f"{other} with another outcome, {differ - other} more with other differences{controls}"
-        )
+        of = f"of {count(len(both), 'test')}{'' if len(both) == len(self.tests) else ' in both runs'}"
+        compared = f"{of} {other} with another outcome, {differ - other} more with other differences"
+        told = compared if both else "no test is in both runs"
+        return f"{counts(self.before)} → {counts(self.after)}; {told}{controls}"
+
+    @property
+    def apart(self) -> tuple[Apart, ...]:
+        """What only the earlier run has, and what only the later one; neither counts as a difference."""
+        sides = [
+            Apart(run, tuple(one for one in self.tests if one.only_in == run)) for run in ("earlier", "later")
+        ]
+        return tuple(one for one in sides if one.tests)
 
 
 def compare(before: Source, after: Source) -> Comparison:
@@ -169,12 +191,12 @@ def compare(before: Source, after: Source) -> Comparison:
     for name in dict.fromkeys([*ours, *theirs]):
         old, new = theirs.get(name), ours.get(name)
         found.append(_difference(name, _seen(before, old), _seen(after, new), before, after, measurable))
-    found.sort(key=lambda one: (one.same_outcome, not one.differs))
+    found.sort(key=lambda one: (one.only_in or "", one.same_outcome, not one.differs))
     return Comparison(
         before.run,
         after.run,
         _warnings(before, after),
-        _versions(before, after),
+        tuple(setting_changes(before, after)),
         tuple(found),
         control_changes(before.run, after.run),
         only_one_has_controls(before.run, after.run),
@@ -219,7 +241,7 @@ def _difference(
         found,
         no_noise,
         tuple(_inputs(before.scaffolds.inputs(old.test), after.scaffolds.inputs(new.test))),
-        tuple(_changes(old, new)),
+        tuple(changes_of(old, new)),
         len(differing) if texts else None,
         len(texts),
         _text_diff(*differing[0]) if differing else (),
@@ -248,79 +270,6 @@ def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             yield safe(str(key))
 
 
-def _changes(old: SeenTest, new: SeenTest) -> Iterator[Change]:
-    if old.test.model != new.test.model:
-        yield Change("model", safe(old.test.model), safe(new.test.model))
-    seen = [] if old.test.blind or new.test.blind else [*old.verdicts, *new.verdicts]
-    for key in dict.fromkeys(seen):  # those of a blind measurement say nothing
-        one, other = old.verdicts.get(key, {}), new.verdicts.get(key, {})
-        if _shares(one) != _shares(other):
-            label = f"{safe(key[1])} (expectation {key[0] + 1})"
-            yield Change(label, _verdicts(one), _verdicts(other))
-    yield from _calls(old, new)
-    yield from _files(old, new)
-    figures = (
-        ("turns", old.turns, new.turns, "{:.4g}"),
-        ("cost", old.cost_usd, new.cost_usd, "{:.4f} USD"),
-        ("judges' cost", old.judge_cost_usd, new.judge_cost_usd, "{:.4f} USD"),
-    )
-    for label, left, right, shown in figures:
-        if left is not None and right is not None and shown.format(left) != shown.format(right):
-            each = " a trial" if max(len(old.trials), len(new.trials)) > 1 else ""
-            yield Change(f"{label}{each}", shown.format(left), shown.format(right))
-
-
-def _shares(counts: Mapping[Outcome, int]) -> dict[Outcome, Fraction]:
-    """Of all trials those with each outcome: how many there are is no difference."""
-    return {outcome: Fraction(number, sum(counts.values())) for outcome, number in counts.items()}
-
-
-def _verdicts(counts: Mapping[Outcome, int]) -> str:
-    if not counts:
-        return "none"
-    if len(counts) == 1 and sum(counts.values()) == 1:
-        return str(next(iter(counts)))
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts.get(outcome))
-
-
-def _calls(old: SeenTest, new: SeenTest) -> Iterator[Change]:
-    """Calls a trial, for tools whose number is not the same."""
-    names = dict.fromkeys(name for one in (*old.trials, *new.trials) for name in one.calls or ())
-    for name in names:
-        left, right = (
-            mean(None if one.calls is None else one.calls.get(name, 0) for one in side.trials)
-            for side in (old, new)
-        )
-        if left is not None and right is not None and left != right:
-            yield Change(f"calls of {name}", f"{left:.4g}", f"{right:.4g}")
-
-
-def _files(old: SeenTest, new: SeenTest) -> Iterator[Change]:
-    """Files that are not created, changed or deleted in as many trials, or with other content."""
-    sides = [[one.files for one in side.trials if one.files is not None] for side in (old, new)]
-    if not all(sides):
-        return
-    for path in dict.fromkeys(path for side in sides for files in side for path in files):
-        left, right = (_touched(path, side) for side in sides)
-        label = f"file {safe(path, 200)}"
-        if left != right:
-            yield Change(label, left, right)
-        elif len(sides[0]) == len(sides[1]) and (digests := _digests(path, sides))[0] != digests[1]:
-            yield Change(label, left, f"{right}, other content")
-
-
-def _touched(path: str, side: list[Mapping[str, Any]]) -> str:
-    found = [files[path].what for files in side if path in files]
-    if not found:
-        return "untouched"
-    what = " or ".join(dict.fromkeys(found))
-    return what if len(found) == len(side) else f"{what} in {len(found)} of {len(side)}"
-
-
-def _digests(path: str, sides: list[list[Mapping[str, Any]]]) -> list[list[str | None]]:
-    return [[files[path].digest if path in files else None for files in side] for side in sides]
-
-
 def _text_diff(old: str, new: str) -> tuple[Line, ...]:
     lines, _ = diff_lines(old, new, Budget(8_000), most=_DIFF)
     return lines
@@ -332,20 +281,3 @@ def _warnings(before: Source, after: Source) -> tuple[str, ...]:
     if asked[0] != asked[1]:
         return (DIFFERENT_SOURCES.format(before=sources[0], after=sources[1]),)
     return tuple(dict.fromkeys(note for source in sources if (note := banner(source))))
-
-
-def _versions(before: Source, after: Source) -> tuple[Change, ...]:
-    pairs = {key: (before.manifest.get(key), after.manifest.get(key)) for key in _VERSIONS}
-    options = [as_dict(one.manifest.get("options")) for one in (before, after)]
-    for key in dict.fromkeys([*options[0], *options[1]]):
-        if key not in _NOT_TOLD and key not in pairs:
-            pairs[key] = (options[0].get(key), options[1].get(key))
-    return tuple(
-        Change(key.replace("_", " "), _value(left), _value(right))
-        for key, (left, right) in pairs.items()
-        if left != right
-    )
-
-
-def _value(value: Any) -> str:
-    return "none" if value is None else safe(str(value), 80)

@@ -11,6 +11,7 @@ from skillwalker.text import count, safe
 
 _COLOURS = {"+": "green", "-": "red", "@": "dim", " ": "dim"}
 _PILLS = {"passed": "green", "failed": "red", "unmeasured": "yellow", "absent": "yellow"}
+_NAMED = 5  # of the tests that only one run has
 
 
 def comparison_report(it: Comparison, paint: Paint = plain) -> str:
@@ -26,12 +27,17 @@ def _lines(it: Comparison, paint: Paint) -> Iterator[str]:
         yield f"  {change.label}: {change.before} → {change.after}"
     yield from _controls(it, paint)
     yield ""
-    same = [one for one in it.tests if not one.differs]
+    same = [one for one in it.tests if not one.differs and one.only_in is None]
     for one in it.tests:
         if one.differs:
             yield from _test(one, paint)
     if same:
         yield f"no difference in {count(len(same), 'test')}"
+    for each in it.apart:
+        yield f"{each.told}:"
+        yield from (f"    {safe(one.eval)}::{safe(one.name)}" for one in each.tests[:_NAMED])
+        if (rest := len(each.tests) - _NAMED) > 0:
+            yield f"    and {count(rest, 'more test')}"
     yield it.summary
     if any(one.noise for one in it.tests):
         yield paint(

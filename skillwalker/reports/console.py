@@ -173,11 +173,17 @@ def test_lines(
             yield f"{margin}{paint(f'{moment.label}: {moment.text}', 'dim')}"
     if test.trials and run.interrupted and (rest := test.planned - len(test.trials) - test.not_needed):
         yield f"{_MARGIN}{count(rest, 'trial')} not run"
-    if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False:
-        yield f"{_MARGIN}{paint(_NO_SCRIPT, 'dim')}"
+    if hint := script_hint(run, test):
+        yield f"{_MARGIN}{paint(hint, 'dim')}"
 
 
 test_lines.__test__ = False  # type: ignore[attr-defined]
+
+
+def script_hint(run: RunResult, test: TestResult) -> str | None:
+    """What to do about a failure that tells only how a rehearsal's rule is; None for other tests."""
+    rehearsed = run.model_source == "rehearsal"
+    return _NO_SCRIPT if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False else None
 
 
 def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]:

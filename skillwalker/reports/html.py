@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from skillwalker.outcomes import Outcome
+from skillwalker.reports.asked import whole_query
 from skillwalker.reports.changes import Changes, file_changes
-from skillwalker.reports.console import how_it_ended, never_ran, verdict_headline
+from skillwalker.reports.console import how_it_ended, never_ran, script_hint, verdict_headline
 from skillwalker.reports.excerpt import Budget, Excerpt
 from skillwalker.reports.facts import (
     Fact,
@@ -38,8 +39,8 @@ from skillwalker.reports.pieces import diff, excerpt, steps
 from skillwalker.reports.saved import Scaffold
 from skillwalker.reports.source import Source
 from skillwalker.reports.story import Story, read_story
-from skillwalker.results import Judged, TestResult, TrialResult
-from skillwalker.text import count, safe
+from skillwalker.results import Judged, RunResult, TestResult, TrialResult
+from skillwalker.text import count, listed, safe
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -106,6 +107,14 @@ class TestPage:
     def word(self) -> str:
         return "not run" if never_ran(self.source.run, self.test) else str(self.test.outcome)
 
+    @cached_property
+    def query(self) -> str | None:
+        return whole_query(self.source, self.test)
+
+    @property
+    def hint(self) -> str | None:
+        return script_hint(self.source.run, self.test)
+
     @property
     def facts(self) -> list[Fact]:
         return test_facts(self.test)
@@ -152,6 +161,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             style_hash=_hash(style),
             script_hash=_hash(script),
             run=run,
+            evals=_evals(run),
             note=banner_of(source),
             ending=how_it_ended(run),
             totals=totals(source),
@@ -169,6 +179,12 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
     )
     stream.enable_buffering(200)
     yield from stream
+
+
+def _evals(run: RunResult) -> str:
+    """The run's evals, for the title."""
+    names = [*(one.eval for one in run.tests), *(one.eval for one in run.skipped)]
+    return listed(dict.fromkeys(names), 3) or "no eval"
 
 
 def _environment() -> Environment:

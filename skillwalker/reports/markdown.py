@@ -11,7 +11,15 @@ from collections.abc import Iterator
 
 from skillwalker.giveaways import REPORT_MARK
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.console import counts, how_it_ended, never_ran, not_passed, verdict_headline
+from skillwalker.reports.asked import whole_query
+from skillwalker.reports.console import (
+    counts,
+    how_it_ended,
+    never_ran,
+    not_passed,
+    script_hint,
+    verdict_headline,
+)
 from skillwalker.reports.facts import passed_of, run_facts, test_facts, trial_facts
 from skillwalker.reports.figures import activation_tables, controls
 from skillwalker.reports.judged_again import banner_of, judged_again
@@ -104,6 +112,8 @@ def _test(source: Source, test: TestResult) -> Iterator[str]:
         where = place.file.relative_to(source.root) if source.root else place.file
         yield f"{code(f'{where}:{place.line}' if place.line else str(where))}, "
     yield ", ".join(f"{fact.label} {code(fact.value, 200)}" for fact in test_facts(test)) + f"{of}\n\n"
+    if query := whole_query(source, test):
+        yield f"- query: {code(query)}\n"
     if test.blind:
         yield f"- {code(test.blind)}\n\n"
         return
@@ -111,6 +121,8 @@ def _test(source: Source, test: TestResult) -> Iterator[str]:
         yield "- no trial ran to its end\n"
     for trial in test.trials:
         yield from _trial(source, test, trial)
+    if hint := script_hint(run, test):
+        yield f"- {hint}\n"
     yield "\n"
 
 

@@ -5,13 +5,15 @@
   const search = nav.querySelector("input[type=search]");
   const boxes = [...nav.querySelectorAll("input[type=checkbox]")];
   const tests = [...document.querySelectorAll(".test")];
+  const names = new Map(tests.map((test) => [
+    test, `${test.dataset.name} ${test.querySelector("summary > .query")?.textContent ?? ""}`.toLowerCase()]));
   const found = nav.querySelector(".found");
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     let count = 0;
     for (const test of tests) {
-      const name = test.dataset.name.toLowerCase();
+      const name = names.get(test);
       const fits = shown.has(test.dataset.outcome) && words.every((word) => name.includes(word));
       test.hidden = !fits;
       count += fits;
