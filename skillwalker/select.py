@@ -117,9 +117,14 @@ class _Target:
     test: str | None
 
 
+def meets(word: str, evals: Sequence[Path], cwd: Path) -> bool:
+    """Whether `word` as SELECT names, or leads to, one of `evals`."""
+    return bool(_targets(word, evals, cwd))
+
+
 def _targets(word: str, evals: Sequence[Path], cwd: Path) -> list[_Target]:
     """Every reading of the best kind (name, path, glob) that meets an eval."""
-    splits = list(_splits(word))
+    splits = list(parts_of(word))
     for meet in (_named, _reached, _globbed):
         targets = [
             _Target(frozenset(met), test) for left, test in splits if left and (met := meet(left, evals, cwd))
@@ -129,8 +134,8 @@ def _targets(word: str, evals: Sequence[Path], cwd: Path) -> list[_Target]:
     return []
 
 
-def _splits(word: str) -> Iterator[tuple[str, str | None]]:
-    """The whole as an eval, then a cut at each `::`: both names may hold one."""
+def parts_of(word: str) -> Iterator[tuple[str, str | None]]:
+    """What may be the eval, and the test: the whole, then a cut at each `::`: both names may hold one."""
     yield word, None
     at = word.find(_SEPARATOR)
     while at >= 0:

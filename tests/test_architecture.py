@@ -24,8 +24,9 @@ LAYERS: tuple[dict[str, str], ...] = (
         "workspace credentials commands tokens prices"
     },
     {
-        "evals": "evals queries shapes fields loading select",
-        "plugins": "frontmatter manifest declarations listing marketplace parts components plugin_set plugins isolate",
+        "evals": "evals queries shapes fields loading select places",
+        "plugins": "frontmatter manifest declarations listing marketplace parts components plugin_set plugins "
+        "isolate",
         "events": "events tool_calls agent_uses skill_uses stream_facts stream_reader transcript progress",
         "judging": "judging",
     },
@@ -36,7 +37,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "judge": "judge_client",
         "schema": "schema",
         "testing": "testing",
-        "authoring": "wishes mentions targets drafting first_eval importing rehearsing",
+        "authoring": "wishes mentions targets drafting first_eval importing",
         "configuration": "settings configuration",
         "diagnosis": "diagnosis model_diagnosis",
     },
@@ -49,6 +50,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "session rejudge kinship",
         "reports": "reports comparison",
         "lint": "lint",
+        "scripts": "rehearsing",
     },
     {"command line": "cli"},
 )

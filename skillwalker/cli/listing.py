@@ -85,6 +85,7 @@ def _evals(known: Globals, chosen: _Chosen, output: Format, as_: As | None) -> N
     from skillwalker.select import Selection
     from skillwalker.text import count, safe
 
+    known.look_in(chosen.select)
     root = known.root
     found = find_evals(root)
     failed = failed_in_last(root) if chosen.failed else None

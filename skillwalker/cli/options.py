@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -105,6 +105,10 @@ IsolatedByDefault = Annotated[
     bool | None, typer.Option("--isolated/--no-isolated", help=f"{_ISOLATED} [default: a container].")
 ]
 Failed = Annotated[bool, typer.Option("--failed", help="Only what did not pass.")]
+Changed = Annotated[
+    bool,
+    typer.Option("--changed", help="SELECT are changed files: check what they concern, maybe nothing."),
+]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
 
 
@@ -112,6 +116,7 @@ class Globals:
     """The options before the command, and how its result is printed.
 
     Attributes:
+        chosen_root: What `look_in` found; beats the nearest root.
         given_quiet: None where the command line says nothing of notes.
         output: Known before the command runs only where its own arguments say it.
     """
@@ -119,6 +124,8 @@ class Globals:
     def __init__(self) -> None:
         self.given_root: Path | None = None
         self.given_quiet: bool | None = None
+        self.chosen_root: Path | None = None
+        self._sought: tuple[str, ...] = ()
         self.verbose = False
         self.output = Format.CONSOLE
 
@@ -140,6 +147,45 @@ class Globals:
         configuration = read_configuration(root) if root else Configuration()
         return bool(settle({"quiet": self.given_quiet}, os.environ, configuration).values.get("quiet"))
 
+    def parts(self, select: Sequence[str], *, changed: bool = False) -> Mapping[Path, tuple[str, ...]]:
+        """The roots that SELECTs are about, and what of them; a path may lead to others than the nearest.
+
+        Args:
+            changed: SELECTs are files, and what comes back are the evals that they concern; maybe none.
+
+        Raises:
+            NothingSelectedError: there is no root.
+        """
+        from skillwalker.places import concerned, roots_of
+
+        here, nearest = Path.cwd(), self.found
+        if changed:
+            return concerned(select, here, nearest, only=self.given_root is not None)
+        if self.given_root is not None:
+            return {self.root: tuple(select)}
+        return roots_of(select, here, nearest) or {self._required(nearest, select): tuple(select)}
+
+    def look_in(self, select: Sequence[str]) -> None:
+        """Makes `root` the one that SELECTs are about.
+
+        Raises:
+            ConfigurationError: they are about several.
+        """
+        from skillwalker.errors import ConfigurationError
+        from skillwalker.places import roots_of
+        from skillwalker.text import listed
+
+        if not select or self.given_root is not None:
+            return
+        roots = list(roots_of(select, Path.cwd(), self.found))
+        if len(roots) > 1:
+            names = listed([os.path.relpath(root) for root in roots])
+            raise ConfigurationError(
+                [f"these paths lead to evals of several roots: {names}; give those of one, then of the next"]
+            )
+        self.chosen_root = next(iter(roots), None)
+        self._sought = tuple(select)
+
     @property
     def root(self) -> Path:
         """The directory that holds `evals/`.
@@ -148,15 +194,22 @@ class Globals:
             ConfigurationError: `--root` names no directory.
             NothingSelectedError: no directory upwards holds an eval.
         """
-        from skillwalker.errors import NothingSelectedError
+        return self._required(self.found, self._sought)
 
-        if (found := self.found) is None:
+    @staticmethod
+    def _required(found: Path | None, select: Sequence[str] = ()) -> Path:
+        from skillwalker.errors import NothingSelectedError
+        from skillwalker.text import listed
+
+        if found is None:
             here = Path.cwd()
             others = " (what is in evals/ here can be taken over with --from evals)"
+            paths = [word for word in select if "\0" not in word and os.path.lexists(word)]
+            beside = f", nor in {listed(paths, 3)} or above" if paths else ""
             raise NothingSelectedError(
-                f"no evals/*/tests.json in {here} or above it: `skillwalker init` writes a first eval for a "
-                f"skill or an agent{others if _has_files(here / 'evals') else ''}; or go to a directory that "
-                "has evals, or name it with --root DIR before the command"
+                f"no evals/*/tests.json in {here} or above it{beside}: `skillwalker init` writes a first "
+                f"eval for a skill or an agent{others if _has_files(here / 'evals') else ''}; or go to a "
+                "directory that has evals, or name it with --root DIR before the command"
             )
         return found
 
@@ -175,6 +228,8 @@ class Globals:
         from skillwalker.errors import ConfigurationError
         from skillwalker.loading import find_root
 
+        if self.chosen_root is not None:
+            return self.chosen_root
         if self.given_root is None:
             return find_root(Path.cwd())
         if not os.path.isdir(self.given_root):  # no error, whatever the name

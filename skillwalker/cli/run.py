@@ -141,6 +141,7 @@ def run(
         "quiet": globals_of(context).given_quiet,
     }
     known = globals_of(context)
+    known.look_in(select or ())
     root = known.found
     configuration = read_configuration(root) if root else Configuration()
     settled = settle(given, os.environ, configuration, resuming=resume is not None)

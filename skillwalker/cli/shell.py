@@ -76,6 +76,7 @@ def shell(
         "max_cost": max_cost,
         "background": background,
     }
+    known.look_in(select or ())
     settled = settle(given, os.environ, read_configuration(known.root))
     problems = list(settled.problems)
     if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):

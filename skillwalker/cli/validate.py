@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from skillwalker.cli.listing import failed_in_last
-from skillwalker.cli.options import Failed, Format, Keyword, Output, Select, globals_of
+from skillwalker.cli.options import Changed, Failed, Format, Globals, Keyword, Output, Select, globals_of
+
+if TYPE_CHECKING:
+    from skillwalker.checks import CheckedTest
 
 
 def validate(
@@ -15,24 +19,58 @@ def validate(
     select: Select = None,
     keyword: Keyword = None,
     failed: Failed = False,
+    changed: Changed = False,
     output: Output = Format.CONSOLE,
 ) -> None:
     """Check everything that can be known without starting anything."""
+    from skillwalker.cli.each_root import in_each_root
+    from skillwalker.text import count
+
+    known = globals_of(context)
+
+    def look(root: Path, words: tuple[str, ...]) -> tuple[CheckedTest, ...]:
+        return _valid_tests(known, root, words, keyword, failed=failed, any_eval=not changed)
+
+    checked = [one for _, tests in in_each_root(known, select or (), look, changed=changed) for one in tests]
+    evals = len({one.eval.directory for one in checked})
+    tests = len(checked)
+    if output is Format.JSON:
+        import json
+
+        typer.echo(json.dumps({"problems": [], "evals": evals, "tests": tests}))
+    else:
+        typer.echo(f"{count(tests, 'test')} in {count(evals, 'eval')} {'is' if tests == 1 else 'are'} valid")
+
+
+def _valid_tests(
+    known: Globals,
+    root: Path,
+    words: tuple[str, ...],
+    keyword: str | None,
+    *,
+    failed: bool,
+    any_eval: bool,
+) -> tuple[CheckedTest, ...]:
+    """The selected tests of `root`; without `any_eval` none where nothing is selected.
+
+    Raises:
+        ConfigurationError: all that is wrong with them, and with the configuration.
+        NothingSelectedError
+    """
     import os
 
-    from skillwalker.checks import check
+    from skillwalker.checks import Checked, check
     from skillwalker.configuration import read_configuration
     from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
     from skillwalker.select import Selection
     from skillwalker.sources import settle
-    from skillwalker.text import count
 
-    known = globals_of(context)
-    root = known.root
     settled = settle({}, os.environ, read_configuration(root))
     before = failed_in_last(root) if failed else None
+    checked, notes = Checked((), ()), tuple[str, ...]()
     try:
-        checked, notes = check(Selection(Path.cwd(), tuple(select or ()), keyword, before), root)
+        if words or any_eval:
+            checked, notes = check(Selection(Path.cwd(), words, keyword, before), root)
     except NothingSelectedError:
         if settled.problems:
             raise ConfigurationError(settled.problems) from None
@@ -41,11 +79,4 @@ def validate(
     problems = (*settled.problems, *checked.problems, *map(Problem, checked.broken))
     if problems:
         raise ConfigurationError(problems)
-    evals = len({one.eval.name for one in checked.tests})
-    tests = len(checked.tests)
-    if output is Format.JSON:
-        import json
-
-        typer.echo(json.dumps({"problems": [], "evals": evals, "tests": tests}))
-    else:
-        typer.echo(f"{count(tests, 'test')} in {count(evals, 'eval')} {'is' if tests == 1 else 'are'} valid")
+    return checked.tests
