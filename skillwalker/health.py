@@ -11,7 +11,7 @@ from attrs import frozen
 from skillwalker.expectations.base import Health
 from skillwalker.gateway.listing import Listing
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
-from skillwalker.outcomes import Reason
+from skillwalker.outcomes import NO_ANSWER, Reason
 from skillwalker.sandbox.base import Exit
 from skillwalker.text import safe
 from skillwalker.transcript import Init, ResultEvent, Transcript
@@ -194,6 +194,8 @@ def _error_result(result: ResultEvent, served: Served) -> Health:
 
 
 def _api_error(status: int, kind: str, message: str) -> Health:
+    if message.startswith(NO_ANSWER):  # status and type are the gateway's own
+        return Health(Reason.API_ERROR, message)
     reason = Reason.RATE_LIMITED if status == 429 else Reason.API_ERROR
     code = f"HTTP {status}" if status >= 400 else ""  # else an answer that began well
     return Health(reason, ": ".join(filter(None, (" ".join(filter(None, (code, kind))), message))))

@@ -52,6 +52,14 @@ class Reason(enum.StrEnum):
         return _ADVICE[self]
 
 
+NO_ANSWER = "no answer of "
+"""Begins the message of an `api-error` where the API said nothing: the gateway's own words."""
+
+NO_ANSWER_ADVICE = (
+    "the model's API did not answer; check network, proxy and ANTHROPIC_BASE_URL with `skillwalker doctor`, "
+    "then run it again"
+)
+
 _ADVICE = {
     Reason.TIMEOUT: "raise --timeout, or give the prompt less to do",
     Reason.STALLED: "nothing moved for too long; run it again, and look at events.jsonl for the last event",

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from skillwalker.expectations.base import Verdict
 from skillwalker.gateway.spending import Spend
-from skillwalker.outcomes import Outcome, Reason
+from skillwalker.outcomes import NO_ANSWER, NO_ANSWER_ADVICE, Outcome, Reason
 from skillwalker.transcript import AgentUse, SkillUse, Usage
 
 MAIN, CONTROL = "main", "control"
@@ -69,6 +69,8 @@ class TrialResult:
         """What to do about its reason; None where it has none."""
         if self.reason is Reason.INTERRUPTED and self.outcome is not Outcome.UNMEASURED:
             return "what decides it had been seen before, so there is nothing to go on with"
+        if self.reason is Reason.API_ERROR and self.message.startswith(NO_ANSWER):
+            return NO_ANSWER_ADVICE
         return self.reason.advice if self.reason else None
 
 

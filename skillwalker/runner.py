@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from attrs import frozen
@@ -42,6 +42,7 @@ def run_jobs(
     executor: Executor,
     supervisor: Supervisor,
     stop_too: Callable[[], None] | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Ran:
     """Executes the queue's jobs. A worker for their run must be installed where the executor works.
 
@@ -50,11 +51,12 @@ def run_jobs(
 
     Args:
         stop_too: Ends whatever else a trial may wait for.
+        tell: Is told at once, in words, that such a signal has come.
     """
     started = time.monotonic()
     faults: list[BaseException] = []
     futures: list[Future[TrialResult]] = []
-    with _interruptible(supervisor, futures, stop_too) as interrupted:
+    with _interruptible(supervisor, futures, stop_too, tell) as interrupted:
         running: dict[Future[TrialResult], TrialJob] = {}
 
         def submit(jobs: Iterable[TrialJob]) -> None:
@@ -83,14 +85,23 @@ def run_jobs(
     return Ran(round((time.monotonic() - started) * 1000), interrupted.is_set())
 
 
+def _tell(tell: Callable[[str], object], said: str) -> None:
+    with suppress(OSError, ValueError):  # the terminal was closed
+        tell(said)
+
+
 @contextmanager
 def _interruptible(
-    supervisor: Supervisor, futures: Sequence[Future[TrialResult]], stop_too: Callable[[], None] | None
+    supervisor: Supervisor,
+    futures: Sequence[Future[TrialResult]],
+    stop_too: Callable[[], None] | None,
+    tell: Callable[[str], object] | None,
 ) -> Iterator[threading.Event]:
     """Sets the event on such a signal and has the supervisor end all trials."""
     event = threading.Event()
 
-    def stop(stopped: Stopped, again: bool) -> None:
+    def stop(name: str, again: bool) -> None:
+        stopped = Stopped(Reason.INTERRUPTED, f"the run was stopped by {name}")
         for future in list(futures):  # first, or a trial that ends would make room for the next one
             future.cancel()
         if stop_too:
@@ -101,12 +112,16 @@ def _interruptible(
             supervisor.stop_all(stopped)
 
     def handle(number: int, _: FrameType | None) -> None:
-        name = signal.Signals(number).name
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         again = event.is_set()
         event.set()
-        stopped = Stopped(Reason.INTERRUPTED, f"the run got {name}")
-        # In a thread of its own: a handler must not wait for locks that the main thread may hold.
-        threading.Thread(target=stop, args=(stopped, again), daemon=True).start()
+        # In threads of their own: a handler must not wait for locks that the main thread may hold, and what
+        # nobody reads must not keep trials going.
+        if tell:
+            words = f"stopping: what is measured is kept; {name} again kills at once"
+            said = "killing what still runs" if again else words
+            threading.Thread(target=_tell, args=(tell, said), daemon=True).start()
+        threading.Thread(target=stop, args=(name, again), daemon=True).start()
 
     if threading.current_thread() is not threading.main_thread():
         yield event

@@ -112,7 +112,8 @@ def run(
         executor = stack.enter_context(ThreadPoolExecutor(jobs, "trial"))
         todo = trial_jobs(prepared.tests, directory, settings, prepared.finished)
         queue = _queue(prepared, todo)
-        ran = run_jobs(queue, executor, supervisor, place.commands.stop if place.commands else None)
+        stop_too = place.commands.stop if place.commands else None
+        ran = run_jobs(queue, executor, supervisor, stop_too, progress)
     for note in (*sandbox.notes, *answers.close(), *changed_meanwhile(files)):
         progress(note)
     result = load_run(directory)

@@ -318,3 +318,11 @@ def test_a_plugin_that_did_not_load_is_named_as_its_author_knows_it(tmp_path):
     found = health(tmp_path, events, known_as={PATH: "plugins/acme", "/plugins/1/b": "b"})
     assert found.reason is Reason.PLUGIN_NOT_LOADED
     assert found.message == "acme@inline: Path not found: plugins/acme/hooks/hooks.json (hooks)"
+
+
+def test_where_nobody_answered_the_gateways_own_status_is_not_told(tmp_path):
+    said = "no answer of 127.0.0.1:9: nothing listens there (connection refused)"
+    events = TranscriptBuilder().init(plugins={"acme": PATH})
+    found = health(tmp_path, events, served=Served(answers=0, errors=((502, "api_error", said),)))
+
+    assert (found.reason, found.message) == (Reason.API_ERROR, said)

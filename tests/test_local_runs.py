@@ -58,14 +58,18 @@ def of_directory(directory: Path) -> list[int]:
 
 
 @contextmanager
-def runner(arguments: list[str], temporary: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment(temporary),
-    )
+def runner(
+    arguments: list[str], temporary: Path, said: Path | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`said` gets what it writes to its stderr."""
+    with open(said or os.devnull, "wb") as stderr:
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            env=environment(temporary),
+        )
     try:
         yield process
     finally:
@@ -288,13 +292,17 @@ def test_a_runner_that_is_killed_at_any_moment_leaves_nothing_for_long(tmp_path,
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_its_processes_and_leaves_nothing(tmp_path, claude, temporary, number):
-    root = a_root(tmp_path / "root", ["waits with children"])
-    with runner(command(root, claude, "--yes"), temporary) as process:
+    root, said = a_root(tmp_path / "root", ["waits with children"]), tmp_path / "stderr"
+    name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+    with runner(command(root, claude, "--yes"), temporary, said) as process:
         wait_until(lambda: list(temporary.glob("*/*/workspace/pids")))
         process.send_signal(number)
+        wait_until(lambda: f"stopping: what is measured is kept; {name} again kills" in said.read_text())
         assert process.wait(PATIENCE) == 2
     assert list(temporary.iterdir()) == []
     wait_until(lambda: not of_directory(temporary))  # killed, all of them
+    (file,) = root.glob(".skillwalker/runs/*/trials/*/trial.json")
+    assert json.loads(file.read_text())["message"] == f"the run was stopped by {name}"
     assert Store(root).find("last").manifest()["interrupted"] is True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from skillwalker.expectations.base import Verdict
 from skillwalker.outcomes import Outcome, Reason
@@ -109,3 +110,11 @@ def test_a_cost_is_a_sum_only_where_every_part_is_known():
 
 def test_every_reason_says_what_to_do():
     assert all(reason.advice for reason in Reason)
+
+
+def test_an_api_that_did_not_answer_is_no_api_with_an_error():
+    silent = TrialResult("t", 1, Outcome.UNMEASURED, reason=Reason.API_ERROR, message="no answer of h: gone")
+    refused = evolve(silent, message="HTTP 500 api_error: broken")
+
+    assert "did not answer; check network, proxy and ANTHROPIC_BASE_URL" in silent.advice
+    assert refused.advice == Reason.API_ERROR.advice

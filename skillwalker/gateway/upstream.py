@@ -17,6 +17,7 @@ from attrs import define
 from skillwalker.credentials import Credential
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
 from skillwalker.gateway.network import cause, chain, proxy_of, through_proxy, tls_context, web_client
+from skillwalker.outcomes import NO_ANSWER
 from skillwalker.redaction import Redactor
 from skillwalker.text import safe
 
@@ -144,7 +145,7 @@ class Upstream:
     def unreachable(self, error: Exception) -> ApiError:
         """What the client is told where there was no answer, or no whole one."""
         status = 504 if isinstance(error, TimeoutError) else 502
-        text = f"no answer of {self.host}{through_proxy(self._proxy)}: {cause(error)}"
+        text = f"{NO_ANSWER}{self.host}{through_proxy(self._proxy)}: {cause(error)}"
         hopeless = any(isinstance(one, ssl.SSLCertVerificationError) for one in chain(error))
         headers = {"x-should-retry": "false"} if hopeless else {}
         return ApiError(status, ERROR_TYPES.get(status, "api_error"), self._clean(text), headers)
