@@ -254,3 +254,47 @@ def test_what_is_tested_needs_a_description(tmp_path: Path) -> None:
 def test_every_rule_has_been_seen_here() -> None:
     told = Path(__file__).read_text("utf-8")
     assert [rule for rule in RULES if f'"{rule}"' not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("Tidy sales.csv and tell me the total.", ["misplaced-file"]),
+        ("Read `./sales.csv` and write total.txt with the sum.", ["misplaced-file"]),
+        ("Read data/sales.csv and tell me the total.", ["misplaced-file"]),
+        ("Compare old/sales.csv with files/sales.csv.", []),
+        ("Tidy files/sales.csv and tell me the total.", []),
+        ("Tidy sales.csv in the directory files.", []),
+        ("Tidy the table and save it as sales.csv.", []),
+        ("Tidy notes.md, it is at the top.", []),
+    ],
+)
+def test_a_file_that_the_scaffold_has_elsewhere(tmp_path: Path, prompt: str, expected: list[str]) -> None:
+    tests = [{"name": "t", "scaffold": "s", "expect": [{"result-contains": "A-17"}]}]
+    scaffold = {"s/files/sales.csv": "a\n1\n", "s/notes.md": "n"}
+    (*findings,) = found(tmp_path, tests, {"t": prompt}, scaffolds=scaffold)
+    assert [one.rule for one in findings] == expected
+    for one in findings:
+        assert one.path == "tests[0].promptFile"
+        assert "sales.csv, and the scaffold has it as files/sales.csv; write that path" in one.message
+
+
+def test_a_file_that_is_to_be_read_and_is_nowhere_is_a_note(tmp_path: Path) -> None:
+    tests = [
+        {"name": name, "scaffold": "s", "expect": [{"result-contains": "A-17"}]}
+        for name in ("read", "explain", "write")
+    ]
+    tests.append({"name": "no scaffold", "expect": [{"result-contains": "A-17"}]})
+    prompts = {
+        "read": "Open the file data/q3.csv and sum it up.",
+        "explain": "What is a pyproject.toml good for?",
+        "write": "Write the total into data/q4.csv, then check what is in data/q4.csv.",
+        "no scaffold": "Read data/q3.csv.",
+    }
+    plugin(tmp_path)
+    an_eval(tmp_path, tests, prompts=prompts, scaffolds={"s/notes.md": "n"})
+    linted = lint(Selection(tmp_path), tmp_path)
+    assert linted.findings == ()
+    assert linted.notes == (
+        "csv::read: the prompt names data/q3.csv, and nothing in the scaffold is called so",
+    )

@@ -25,6 +25,7 @@ _RULES = {
     "listing-budget": "Claude Code lists skills without their descriptions",
     "duplicate-test": "two tests are the same",
     "contradiction": "two tests with the same prompt expect the opposite",
+    "misplaced-file": "a prompt names a file that lies elsewhere in its scaffold",
     "duplicate-expectation": "an expectation stands twice in a test",
 }
 RULES = dict(sorted(_RULES.items()))

@@ -11,7 +11,7 @@ from skillwalker.checks import CheckedTest, check_evals
 from skillwalker.errors import ConfigurationError
 from skillwalker.expectations.registry import Registry
 from skillwalker.jsonfile import decode, locate, read_bytes
-from skillwalker.lint import activation, answers, descriptions
+from skillwalker.lint import activation, answers, descriptions, files
 from skillwalker.lint.finding import Finding, Remark
 from skillwalker.loading import find_evals
 from skillwalker.select import Selection
@@ -52,7 +52,9 @@ def lint(selection: Selection, root: Path) -> Linted:
     selected = [one for one in checked.tests if (one.eval.name, one.test.name) in chosen]
     findings += descriptions.findings(selected, root)
     unique = dict.fromkeys(sorted(findings, key=lambda one: (one.file, one.line or 0, one.rule)))
-    told = dict.fromkeys((*descriptions.notes(selected), *map(str, checked.script_notes)))
+    told = dict.fromkeys(
+        (*descriptions.notes(selected), *files.notes(selected), *map(str, checked.script_notes))
+    )
     notes = (*found.notes, *registry.problems, *checked.broken, *told)
     return Linted(tuple(unique), len(chosen), len({name for name, _ in chosen}), notes)
 
@@ -63,6 +65,7 @@ def _remarks(tests: list[CheckedTest], wanted: list[CheckedTest]) -> Iterator[Re
     yield from descriptions.remarks(wanted)
     for test in wanted:
         yield from answers.remarks(test)
+        yield from files.remarks(test)
 
 
 def _placed(remark: Remark, root: Path, texts: dict[Path, str]) -> Finding:
