@@ -24,6 +24,7 @@ DRAFT = "draft"
 EDIT_ME = "EDIT ME"
 """How a prompt begins that is none yet."""
 
+_REHEARSED = "Rehearsed task"
 _WIDTH = 110
 _INLINE = 300  # characters; a longer prompt is easier to edit in a file of its own
 
@@ -44,14 +45,21 @@ class Draft:
     script: dict[str, Any] = field(factory=dict)
 
     def add_queries(
-        self, queries: Sequence[Mapping[str, Any]], *, model: str, title: str = "", tags: Iterable[str] = ()
+        self,
+        queries: Sequence[Mapping[str, Any]],
+        *,
+        model: str = "",
+        title: str = "",
+        tags: Iterable[str] = (),
     ) -> None:
         """A list of queries, each with `query`, `should_trigger` and whatever else a query may have."""
         if not queries:
             return
         kind = self.target.kind
         test: dict[str, Any] = {"name": title} if title else {}
-        test |= {"type": f"{kind}-call", f"{kind}File": self.target.part.id, "model": model}
+        test |= {"type": f"{kind}-call", f"{kind}File": self.target.part.id}
+        if model:
+            test["model"] = model
         if tags:
             test["tags"] = list(tags)
         self.tests.append({**test, "queries": [dict(query) for query in queries]})
@@ -100,14 +108,7 @@ class Draft:
 
     def turns(self, *, called: bool, prompt: str, answer: str = ANSWER) -> list[dict[str, Any]]:
         """What a rehearsed model says: the call, if there is to be one, and the answer."""
-        if not called:
-            return [{"content": answer}]
-        if self.target.kind == "skill":
-            use = {"type": "tool_use", "name": "Skill", "input": {"skill": self.target.part.id}}
-        else:
-            given = {"subagent_type": self.target.part.id, "description": "Rehearsed task", "prompt": prompt}
-            use = {"type": "tool_use", "name": "Agent", "input": given}
-        return [{"content": [use]}, {"content": answer}]
+        return turns(self.target.kind, self.target.part.id, called=called, prompt=prompt, answer=answer)
 
     def contents(self) -> dict[str, bytes]:
         """Every file of the eval, by path."""
@@ -115,10 +116,41 @@ class Draft:
         tests = {"plugins": plugins, "tests": self.tests}
         script = {"tests": self.script}
         return {
-            FILE: _json(tests),
+            FILE: written_json(tests),
             **self.files,
-            **({"rehearsal.json": _json(script)} if self.script else {}),
+            **({"rehearsal.json": written_json(script)} if self.script else {}),
         }
+
+
+def turns(kind: str, id: str, *, called: bool, prompt: str, answer: str = ANSWER) -> list[dict[str, Any]]:
+    """What a rehearsed model says: the call of a skill or an agent, if there is to be one, and the answer."""
+    if not called:
+        return [{"content": answer}]
+    if kind == "skill":
+        use = {"type": "tool_use", "name": "Skill", "input": {"skill": id}}
+    else:
+        given = {"subagent_type": id, "description": _REHEARSED, "prompt": prompt}
+        use = {"type": "tool_use", "name": "Agent", "input": given}
+    return [{"content": [use]}, {"content": answer}]
+
+
+def is_drafted(entry: Any) -> bool:
+    """Whether an entry of a `rehearsal.json` is as a draft has it, so that nobody's work is in it."""
+    if isinstance(entry, dict):
+        judged = [reply.get("passed") for reply in entry.get("judge", ()) if set(reply) == {"passed"}]
+        votes = len(judged) == len(entry.get("judge", ())) and all(all(passed) for passed in judged)
+        return set(entry) <= {"main", "judge"} and votes and is_drafted(entry.get("main"))
+    if not isinstance(entry, list) or not 1 <= len(entry) <= 2 or entry[-1] != {"content": ANSWER}:
+        return False
+    if len(entry) == 1:
+        return True
+    uses = entry[0].get("content")
+    if set(entry[0]) != {"content"} or not isinstance(uses, list) or len(uses) != 1:
+        return False
+    [use] = uses
+    given = use.get("input", {})
+    skill = use.get("name") == "Skill" and set(given) == {"skill"}
+    return skill or (use.get("name") == "Agent" and given.get("description") == _REHEARSED)
 
 
 def rubric(title: str, criteria: Iterable[str], about: str = "") -> bytes:
@@ -182,7 +214,8 @@ def _slug(name: str) -> str:
     return "-".join(part for part in kept.split("-") if part)[:48] or "prompt"
 
 
-def _json(value: Any) -> bytes:
+def written_json(value: Any) -> bytes:
+    """As people write it, to be edited by them."""
     return (_pretty(value, "") + "\n").encode("utf-8", "replace")
 
 

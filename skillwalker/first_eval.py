@@ -13,7 +13,6 @@ from typing import Any
 from attrs import field, frozen
 
 from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, one_line, rubric
-from skillwalker.expectations.rubric import parse_rubric
 from skillwalker.gateway.rule import stems
 from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Skill
@@ -26,17 +25,22 @@ _OWN_NEAR = 2  # of these, what the description itself says that it is not for
 _SAME = 0.7  # of all words: two descriptions of the same thing
 _LONGEST = 160
 _TAG = "edit-me"
-_ADVICE = b"\n\n<!-- Write what can be answered with yes or no, and would fail without the skill. -->\n\n"
+_ADVICE = (
+    "\n\n<!-- Write what can be answered with yes or no, and would fail without the {kind}.\n"
+    "The work directory is empty until the test names a scaffold. -->\n\n"
+)
 _CRITERIA = (
-    "The request is fulfilled completely: nothing that was asked for is missing.",
-    "What the answer claims to have done can be seen in the tool calls or in the changed files.",
+    f"{EDIT_ME}: The request is fulfilled completely: nothing that was asked for is missing.",
+    f"{EDIT_ME}: What the answer claims to have done can be seen in the tool calls or in the changed files.",
 )
 # Words that say nothing of what a request is about.
 _COMMON = stems(
     "add build change check create develop do find generate give help implement improve make manage need new "
     "plan provide run set show start support use want work write include including multiple question "
-    "existing user project system tool code file plugin claude"
+    "existing user project system tool code file plugin claude request say mention similar phrase trigger "
+    "another repo repository agent skill task report result best"
 )
+_ENOUGH = 0.2  # of a near miss's words: what comes near shares more than a word that happens to occur
 # What is asked about a sentence, so that its words occur and nothing is to be done about them.
 _ABOUT_WORDS = (
     'Translate this sentence into Portuguese: "{}"',
@@ -99,11 +103,11 @@ def first_eval(target: Target, targets: Sequence[Target], name: str) -> tuple[Dr
     if not near:
         near = [_query(one, False, marked=True) for one in _made_up(target, requests)]
         notes.append(
-            f"no neighbouring {target.kind} comes near, so the near misses (tagged {_TAG}) are made of its "
-            "own words: think of better ones"
+            f"no neighbouring {target.kind} comes near, so the near misses (marked {EDIT_ME}) are made of "
+            "its own words: think of better ones"
         )
-    draft.add_queries(positives, model="opus", title="Call", tags=["activation", DRAFT])
-    draft.add_queries(near, model="sonnet", title="Near miss", tags=["activation", DRAFT])
+    draft.add_queries(positives, title="Call", tags=["activation", DRAFT])
+    draft.add_queries(near, title="Near miss", tags=["activation", DRAFT])
     _add_task(draft, requests[0] if requests else positives[0]["query"], called=True)
     draft.rehearse_queries()
     return draft, notes
@@ -127,8 +131,10 @@ def near_misses(target: Target, around: _Around) -> Iterator[str]:
             said.add(_key(wish))
             found += 1
             yield wish
-    same_kind = (one for one in neighbours(target, around.targets) if one.kind == target.kind)
-    for one in sorted(same_kind, key=lambda other: len((own & _vocabulary(other)) - _COMMON), reverse=True):
+    same_kind = [one for one in neighbours(target, around.targets) if one.kind == target.kind]
+    at_home = [one for one in same_kind if one.plugin.directory == target.plugin.directory]
+    beside = at_home or same_kind
+    for one in sorted(beside, key=lambda other: len((own & _vocabulary(other)) - _COMMON), reverse=True):
         words = _vocabulary(one)
         if found == _NEAR or len(own & words) >= _SAME * len(own | words):
             continue
@@ -136,7 +142,8 @@ def near_misses(target: Target, around: _Around) -> Iterator[str]:
             wish
             for wish in around.wishes(one).wanted
             if is_near(wish)
-            and (stems(wish) & own) - _COMMON
+            and not any(mention(wish, other.kind, other.part.id) for other in beside)
+            and _overlaps(wish, own)
             and len(stems(wish) & words) > len(stems(wish) & own)
         ]
         if theirs:
@@ -144,6 +151,13 @@ def near_misses(target: Target, around: _Around) -> Iterator[str]:
             said.add(_key(nearest))
             found += 1
             yield nearest
+
+
+def _overlaps(wish: str, own: frozenset[str]) -> bool:
+    """Whether a good part of its words is the target's too, and not by chance."""
+    wanted = stems(wish) - _COMMON
+    shared = wanted & own
+    return len(shared) >= 2 or (bool(shared) and len(shared) >= _ENOUGH * len(wanted))
 
 
 def _requests(target: Target, around: _Around) -> Iterator[str]:
@@ -165,7 +179,7 @@ def _made_up(target: Target, requests: Sequence[str]) -> Iterator[str]:
     for form, request in zip(forms, about, strict=False):
         made = form.format(request.replace('"', "'"))
         if not is_far(made, _described(target)):
-            yield made
+            yield f"{EDIT_ME}: {made}"
     if not (forms and about):
         yield f"{EDIT_ME}: what comes near this, and needs something else? {_topic(target, named=False)}"
 
@@ -178,20 +192,19 @@ def _query(text: str, expected: bool, *, marked: bool = False) -> dict[str, Any]
 def _add_task(draft: Draft, request: str, *, called: bool) -> None:
     target = draft.target
     title = f"Task: {target.tail}"
-    text = rubric(title, _CRITERIA).replace(b"\n\n", _ADVICE, 1)
+    text = rubric(title, _CRITERIA).replace(b"\n\n", _ADVICE.format(kind=target.kind).encode(), 1)
     file = draft.add_file("rubrics", f"{target.tail.replace(':', '-')}.md", text)
     judge = {"llm-judge": {"rubricFile": file}}
     called = called or target.kind == "agent"
     call = {f"{target.kind}-call": {target.kind: target.part.id, "expected": True}}
-    more = {"model": "opus", "tags": ["output", DRAFT]}
+    more: dict[str, Any] = {"tags": ["output", DRAFT]}
     if target.plugin.mcp_servers:
         more["skip"] = (
             "the plugin's MCP servers need a network: see sandbox.network.allow, then remove this line"
         )
     name = draft.add_prompt(title, request, [call, judge] if called else [judge], **more)
     script = draft.turns(called=called, prompt=request, answer=ANSWER)
-    passed = [True] * len(parse_rubric(text.decode()))
-    draft.script[name] = {"main": script, "judge": [{"passed": passed}]}
+    draft.script[name] = {"main": script}
 
 
 def _described(target: Target) -> str:
@@ -226,4 +239,4 @@ def _topic(target: Target, *, named: bool = True) -> str:
         topic = re.sub(re.escape(target.tail), _words(target) if named else "", topic, flags=re.IGNORECASE)
     if mention(topic, target.kind, target.part.id) or not topic.strip():
         topic = _words(target)
-    return topic
+    return " ".join(topic.split())

@@ -84,24 +84,69 @@ def broken_plugins(root: Path) -> tuple[str, ...]:
     return tuple(problem for problem in dict.fromkeys(found) if " depends on " not in problem)
 
 
-def choose(targets: Sequence[Target], named: str) -> Target:
-    """The one that `plugin:name`, or a name alone, means.
+def choose(targets: Sequence[Target], named: str, kind: str | None = None) -> Target:
+    """The one that `plugin:name`, a name alone, or the path of its file means.
+
+    Args:
+        kind: `skill` or `agent`; None: either.
 
     Raises:
         ConfigurationError: none or several do; names what there is.
     """
-    matches = [target for target in targets if _answers(target, named)]
+    of_kind = [target for target in targets if kind in (None, target.kind)]
+    matches = [target for target in of_kind if _answers(target, named)] or _at(of_kind, named)
     if len(matches) > 1:
         exact = [target for target in matches if target.part.id == named]
         matches = exact or matches
     if len(matches) == 1:
         return matches[0]
     if matches:
-        ways = listed([f"{one.part.id} ({one.kind} in {one.written})" for one in matches], _MOST)
-        raise ConfigurationError([f"{named} may be {ways}; name one of them in full, or rename one"])
-    ids = [target.part.id for target in targets]
+        raise ConfigurationError([_several(named, matches)])
+    what = kind or "skill or agent"
+    if other := [one for one in targets if kind and _answers(one, named)]:
+        there = listed([described(one) for one in other], _MOST)
+        raise ConfigurationError([f"there is no {what} {named}, but {there}"])
+    ids = [target.part.id for target in of_kind]
     there = f"; there are {listed(ids, _MOST)}" if ids else f"; {NOTHING_HERE}"
-    raise ConfigurationError([f"there is no skill or agent {named}{did_you_mean(named, ids)}{there}"])
+    raise ConfigurationError([f"there is no {what} {named}{did_you_mean(named, ids)}{there}"])
+
+
+def described(target: Target) -> str:
+    """What it is and where, where its name alone does not tell."""
+    return f"the {target.kind} {target.part.id} ({os.path.relpath(target.part.path, target.root)})"
+
+
+def reference(target: Target, targets: Sequence[Target]) -> tuple[str, ...]:
+    """What `choose` needs to find it and nothing else: its id, with its type, or the path of its file."""
+    alike = [one for one in targets if one.part.id == target.part.id]
+    if len(alike) == 1:
+        return (target.part.id,)
+    if [one.kind for one in alike].count(target.kind) == 1:
+        return (target.part.id, "--type", target.kind)
+    return (os.path.relpath(target.part.path),)
+
+
+def _several(named: str, matches: Sequence[Target]) -> str:
+    ways = listed([described(one) for one in matches], _MOST)
+    if len({one.part.id for one in matches}) == len(matches):
+        return f"{named} may be {ways}; name one of them in full"
+    kinds = {one.kind for one in matches}
+    if len(kinds) == len(matches):
+        return f"{named} may be {ways}; say which with --type {' or --type '.join(sorted(kinds))}"
+    if len({one.plugin.directory for one in matches}) < len(matches):
+        return f"{named} may be {ways}; rename one"  # no test could tell them apart
+    return f"{named} may be {ways}; give the path of its file in place of its name"
+
+
+def _at(targets: Sequence[Target], named: str) -> list[Target]:
+    """What lies at a path: a SKILL.md, its directory, or the file of an agent or a command."""
+    path = Path(os.path.realpath(named))
+    return [one for one in targets if path in {one.part.path.resolve(), *_directory(one)}]
+
+
+def _directory(target: Target) -> tuple[Path, ...]:
+    file = target.part.path.resolve()
+    return (file.parent,) if file.name == SKILL_FILE else ()
 
 
 NOTHING_HERE = (

@@ -43,7 +43,7 @@ def test_prompts_with_lines_get_a_file_and_names_are_new(tmp_path: Path, draft: 
     names = [
         draft.add_prompt("Ümlaut: a/b", prompt, expect) for prompt in ("one\ntwo", "three\nfour", "short")
     ]
-    draft.add_queries([{"query": "Ümlaut: a/b", "should_trigger": True}], model="opus")
+    draft.add_queries([{"query": "Ümlaut: a/b", "should_trigger": True}])
     draft.rehearse_queries()
     write_draft(draft, tmp_path)
 
@@ -59,7 +59,7 @@ def test_prompts_with_lines_get_a_file_and_names_are_new(tmp_path: Path, draft: 
 
 
 def test_it_is_written_as_people_write_it(draft: Draft) -> None:
-    draft.add_queries([{"query": "a", "should_trigger": True}], model="opus", title="Call")
+    draft.add_queries([{"query": "a", "should_trigger": True}], title="Call")
     text = draft.contents()["tests.json"].decode()
     assert '  "plugins": ["acme"],\n' in text
     assert '        { "query": "a", "should_trigger": true }\n' in text

@@ -55,6 +55,15 @@ def load(value, tmp_path, tests=TESTS):
         ),
         (["Greet", "Greets"], ["Greets"], ['no test is named "Greet": rename the entry if its test']),
         (
+            ["One", "Greets", "Two"],
+            ["Greets", "Counts"],
+            [
+                '2 entries are named like no test: "One", "Two". Rename those whose test was renamed or query '
+                "edited, and remove the others. A rehearsal answers tests without an entry by the simple "
+                'rule: "Counts". '
+            ],
+        ),
+        (
             ["a\x1b"],
             [],
             [
@@ -71,7 +80,8 @@ def test_an_entry_of_no_test_is_kept_apart_unread(names, tests, told, tmp_path):
     found = read_scripts(file, tmp_path, tests)
     assert [*found.by_test] == [name for name in names if name in tests]
     assert [one.message[: len(said)] for one, said in zip(found.unused, told, strict=True)] == told
-    assert all(one.message.endswith(("remove it", '"')) for one in found.unused)
+    command = f". `skillwalker init --rehearsal {tmp_path.name}` does it for entries as `init` drafts them"
+    assert all(one.message.endswith(command) for one in found.unused)
     assert [one.place for one in found.unused] == ["rehearsal.json:3"]
 
 

@@ -44,7 +44,7 @@ def test_a_skill_gets_positives_near_misses_and_a_task(root: Path, run_cli: Cli)
 
     assert called.code == 0
     assert called.err.splitlines() == [
-        "note: no neighbouring skill comes near, so the near misses (tagged edit-me) are made of its own "
+        "note: no neighbouring skill comes near, so the near misses (marked EDIT ME) are made of its own "
         "words: think of better ones"
     ]
     assert called.out.splitlines()[0] == str(root / "evals/tidy/tests.json")
@@ -52,7 +52,8 @@ def test_a_skill_gets_positives_near_misses_and_a_task(root: Path, run_cli: Cli)
     assert value["plugins"] == ["acme"]
     call, near, task = value["tests"]
     assert {query["should_trigger"] for query in call["queries"]} == {True}
-    assert (call["skillFile"], call["model"], near["model"]) == ("acme:tidy", "opus", "sonnet")
+    assert call["skillFile"] == near["skillFile"] == "acme:tidy"
+    assert "model" not in {**call, **near, **task}, "one model for both kinds, so that a table can show them"
     assert {query["should_trigger"] for query in near["queries"]} == {False}
     assert {"skill-call": {"skill": "acme:tidy", "expected": True}} in task["expect"]
     assert all("draft" in one.test.tags for one in checked.tests)
@@ -109,7 +110,7 @@ def test_without_a_neighbour_it_says_so(tmp_path: Path, run_cli: Cli) -> None:
     assert called.code == 0
     assert "no neighbouring skill comes near" in called.err
     assert [query["query"] for query in value["tests"][1]["queries"]] == [
-        'Translate this sentence into Portuguese: "Sort photos by date."'
+        'EDIT ME: Translate this sentence into Portuguese: "Sort photos by date."'
     ]
     assert checked.tests[1].test.tags == ("activation", "draft", "edit-me")
     assert (value["plugins"], checked.tests[0].test.skill_file) == (["."], "alone:alone")
@@ -396,7 +397,7 @@ def test_what_it_prints_works_where_it_was_called(
     for number, place in enumerate((".", "acme/skills", "evals", "evals/e0/rubrics")):
         monkeypatch.chdir(root / place)
         called = run_cli("init", "acme:tidy", "--eval", f"e{number}")
-        *files, last = called.out.splitlines()
+        *files, last, _ = called.out.splitlines()
         assert all(Path(file).is_file() for file in files), files
         program, *words = shlex.split(last.partition(": ")[2])
         assert program == "skillwalker"
@@ -411,7 +412,8 @@ def test_outside_of_the_root_paths_are_in_full(
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     called = run_cli("--root", root, "init", "tidy")
-    *files, last = called.out.splitlines()
+    *files, last, edit = called.out.splitlines()
+    assert edit.startswith(f"now edit {root / 'evals/tidy/tests.json'}: ")
     assert files[0] == str(root / "evals/tidy/tests.json")
     assert f"skillwalker --root {root} run" in last
     several = run_cli("--root", root, "init")

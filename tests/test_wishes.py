@@ -22,7 +22,7 @@ from skillwalker.wishes.verbs import BASES, base, gerund, is_verb_here, third_pe
         ),
         (
             "Reads lab notebooks, extracts the measured values, and draws a chart of them.",
-            ["Read lab notebooks.", "Extract the measured values."],
+            ["Read lab notebooks."],
         ),
         ("Plans, books, and cancels dentist appointments.", ["Plan dentist appointments."]),
         ("Cleans up, sorts or renames scanned letters.", ["Clean up scanned letters."]),
@@ -47,7 +47,10 @@ from skillwalker.wishes.verbs import BASES, base, gerund, is_verb_here, third_pe
             ["What are the best practices for beekeeping in cities?"],
         ),
         ("Comprehensive tax rules of three countries", ["I need help with tax rules of three countries."]),
-        ("Test strategy, flaky test hardening", ["I need help with test strategy, flaky test hardening."]),
+        (
+            "Test strategy, flaky test hardening, and mocks",
+            ["I need help with test strategy, flaky test hardening, and mocks."],
+        ),
         # When to use it.
         ("Use when the user asks to draw a floor plan.", ["Draw a floor plan."]),
         (
@@ -78,7 +81,7 @@ from skillwalker.wishes.verbs import BASES, base, gerund, is_verb_here, third_pe
         ),
         (
             "Use this agent for birds. <example>user: 'Which bird is that?' assistant: 'I use it'</example>",
-            ["Which bird is that?", "I need help with birds."],
+            ["Which bird is that?"],
         ),
         ("『議事録を作成』などの依頼で使う。", ["議事録を作成"]),
         ("Draws maps. Wrapped lines are\none sentence.", ["Draw maps."]),

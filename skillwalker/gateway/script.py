@@ -46,9 +46,9 @@ from attrs import define, evolve, field, frozen
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.gateway.checking import kind_of
 from skillwalker.gateway.replies import Reply, TestScript, Turn
-from skillwalker.gateway.script_parts import LONGEST_DELAY_SECONDS, PartsChecker
+from skillwalker.gateway.script_parts import LONGEST_DELAY_SECONDS, PartsChecker, of_no_test
 from skillwalker.jsonfile import child, load, locate
-from skillwalker.text import did_you_mean, listed, near, safe
+from skillwalker.text import did_you_mean, listed
 
 __all__ = ["Scripts", "TestScript", "load_scripts", "read_scripts"]
 
@@ -122,23 +122,11 @@ def read_scripts(
         document = load(file)
     except ConfigurationError as error:
         raise ConfigurationError([evolve(problem, file=shown) for problem in error.problems]) from None
-    reader = _Reader(file=shown, parts=parts)
+    reader = _Reader(file=shown, evaluation=file.parent.name, parts=parts)
     scripts = reader.scripts(document.value, tests)
     if problems := [*document.problems, *reader.problems]:
         raise ConfigurationError(_placed(problems, shown, document.text))
     return Scripts(scripts, tuple(_placed(reader.unused, shown, document.text)))
-
-
-def _of_no_test(name: str, silent: Collection[str]) -> str:
-    """What is to be said of an entry; `silent` are the tests that have none."""
-    meant = near(name, silent, limit=1)
-    hint = f' (did you mean "{safe(meant[0])}"?)' if meant else ""
-    todo = "rename the entry if its test was renamed or its query edited, else remove it"
-    rest = ""
-    if without := meant or tuple(silent):
-        names = listed([f'"{one}"' for one in without], 5)
-        rest = f". A rehearsal answers tests without an entry by the simple rule: {names}"
-    return f'no test is named "{safe(name)}"{hint}: {todo}{rest}'
 
 
 def _placed(problems: Iterable[Problem], file: str, text: str) -> list[Problem]:
@@ -153,6 +141,7 @@ class _Reader(PartsChecker):
     """Takes the value apart; a part with a problem is left out, the others are still checked."""
 
     file: str = ""
+    evaluation: str = ""
     unused: list[Problem] = field(factory=list)
 
     def scripts(self, value: Any, tests: Collection[str]) -> dict[str, TestScript]:
@@ -160,12 +149,16 @@ class _Reader(PartsChecker):
         entries = self.some(top, "", "tests", "name a test, or remove the file")
         silent = set(tests).difference(name for name, _ in entries)
         found: dict[str, TestScript] = {}
+        strange: list[str] = []
         for name, script in entries:
             path = child("tests", name)
             if name in tests:
                 found[name] = self.script(script, path, (*_PARTS, "trials"))
             else:
-                self.unused.append(Problem(_of_no_test(name, sorted(silent)), path=path))
+                strange.append(name)
+        if strange:  # one note for all of them
+            said = of_no_test(strange, sorted(silent), self.evaluation)
+            self.unused.append(Problem(said, path=child("tests", strange[0])))
         return found
 
     def script(self, value: Any, path: str, known: Collection[str]) -> TestScript:

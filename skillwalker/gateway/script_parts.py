@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from attrs import define
@@ -11,13 +12,34 @@ from skillwalker.gateway.checking import Checker, kind_of
 from skillwalker.gateway.messages import ERROR_TYPES, ApiError
 from skillwalker.gateway.replies import Fault
 from skillwalker.jsonfile import child
-from skillwalker.text import did_you_mean, has_controls, listed, safe
+from skillwalker.text import did_you_mean, has_controls, listed, near, safe
 
 LONGEST_DELAY_SECONDS = 86_400.0
 
 _FAULT = ("after_events", "agent", "delay_seconds", "error", "fault", "times", "turn")
 _OWN_HEADERS = ("connection", "content-length", "content-type", "transfer-encoding")
 _FAULTS_FORM = 'write "faults": [{"turn": 2, "error": {"status": 529}}], one entry for each fault'
+
+
+def of_no_test(names: Sequence[str], silent: Collection[str], evaluation: str) -> str:
+    """What is to be said of entries; `silent` are the tests that have none."""
+    meant = near(names[0], silent, limit=1) if len(names) == 1 else []
+    if len(names) == 1:
+        hint = f' (did you mean "{safe(meant[0])}"?)' if meant else ""
+        todo = "rename the entry if its test was renamed or its query edited, else remove it"
+        said = f'no test is named "{safe(names[0])}"{hint}: {todo}'
+    else:
+        quoted = listed([f'"{one}"' for one in names], 5)
+        said = (
+            f"{len(names)} entries are named like no test: {quoted}. Rename those whose test was renamed or "
+            "query edited, and remove the others"
+        )
+    rest = ""
+    if without := meant or tuple(silent):
+        quoted = listed([f'"{one}"' for one in without], 5)
+        rest = f". A rehearsal answers tests without an entry by the simple rule: {quoted}"
+    command = f"skillwalker init --rehearsal {shlex.quote(safe(evaluation))}"
+    return f"{said}{rest}. `{command}` does it for entries as `init` drafts them"
 
 
 @define

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from skillwalker.wishes.doubts import cut_at_act, is_aside
 from skillwalker.wishes.scripts import in_other_letters
 from skillwalker.wishes.verbs import (
     ALSO_NOUNS,
@@ -31,8 +32,9 @@ _TAIL = re.compile(
     r"\s+[—–]\s*|\s+-{1,2}\s+|\s*—\s*|[;:]\s|:$|\s*[→(]|\s+when\s+(?!to\b)|\s+(?:use|invoke)\s+this\b"
     r"|,?\s+(?:even\s+(?:if|when)|regardless|so\s+that|so\s+Claude|without\s+explicitly|rather\s+than|e\.g\.|i\.e\."
     r"|for\s+example|etc\b|whenever|because|unless)"
+    r"|,?\s+(?:using|with|via|through)\s+(?:the|an?)\s+[\w:-]+\s+(?:skill|agent|sub-?agent|plugin|command)\b"
     r"|,\s+(?:including|includes|such\s+as|especially|particularly|whether|with|using|ensuring|which|where|while|but"
-    r"|like|not|to\s+ensure|as\s+well|based\s+on|following|via|plus|then\s+use|also|covering|along|so|before|after"
+    r"|like|not|to\s+ensure|as\s+well|based\s+on|following|via|plus|also|covering|along|so|before|after"
     r"|by|even)\b",
     re.IGNORECASE,
 )
@@ -118,8 +120,9 @@ def imperatives(clause: str, form: Form, *, sure: bool = False) -> Iterator[str]
         sure: The clause is known to begin with a verb, so that an unknown word may be one.
     """
     found = 0
-    for verb, what in _phrases(tidied(clause), form, sure=sure):
-        if not what or found == _MOST:
+    for number, (verb, said) in enumerate(_phrases(tidied(clause), form, sure=sure)):
+        what = cut_at_act(said)
+        if not what or found == _MOST or (number and form is third_person and is_aside(what)):
             continue
         if verb in STATES:
             made = finished(f"{STATES[verb]} {what}")
@@ -195,6 +198,9 @@ def _phrases(given: str, form: Form, *, sure: bool) -> Iterator[tuple[str, str]]
     if re.match(r"\w+ly\s+\w", text) and not form(text.split(" ")[0]):
         text = text.partition(" ")[2]
     row = _ROW.fullmatch(text)
+    if row and row["particle"] and " " not in row["first"] and "," in row[0][: row.start("last")]:
+        # `filter, join, or speed up X`: of the last one nobody knows whether the first ones share its object.
+        text, row = f"{row['last']}{row['particle']} {row['what']}", None
     verb = what = following = ""
     if row:
         verb, _, particle = row["first"].partition(" ")
@@ -224,7 +230,12 @@ def _split(verb: str, rest: str, form: Form, *, sure: bool) -> Iterator[tuple[st
     """The object up to the next verb, and that one's phrase."""
     for joint in _JOINT.finditer(rest):
         words = rest[joint.end() :].split(" ")
+        if len(words) == 1 and form is third_person and form(words[0]):
+            yield verb, rest[: joint.start()]
+            return
         if "/" in joint[0] or joint.start() == 0 or len(words) < 2:
+            continue
+        if rest.startswith("between ") and "," not in joint[0]:
             continue
         head, after, before = words[0], words[1].lower().strip(","), rest[: joint.start()]
         following = form(head)

@@ -83,6 +83,8 @@ def spoken(text: str) -> str:
     after = rest.partition(" ")[0]
     verb = base(first.strip(",")) and (is_verb_here(first, after) or after in ("for", "in", "on", "from"))
     speech = _SPEECH.search(plain) or verb
+    if re.match(r"(?:like|as|with|for|from|by|of|in|on)\b", first, re.IGNORECASE):
+        return ""
     about_me = len(plain.split()) > 2 and re.search(r"\b(?:my|me|i|this)\b", plain, re.IGNORECASE)
     if not (speech or about_me):
         return ""

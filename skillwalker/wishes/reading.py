@@ -10,6 +10,7 @@ from attrs import frozen
 
 from skillwalker.text import has_controls, is_blank
 from skillwalker.wishes.clauses import condition, conditions, enumerated
+from skillwalker.wishes.doubts import is_doubtful
 from skillwalker.wishes.phrasing import help_with, imperatives
 from skillwalker.wishes.purposes import acts, named_subject
 from skillwalker.wishes.quotes import of_examples, quotes, without_examples, without_quotes
@@ -137,6 +138,7 @@ def read_wishes(description: str) -> Wishes:
             later += done
         else:
             does, named = done, [] if done else list(named_subject(bare))
+    does, when, later, named, keywords = map(_plain, (does, when, later, named, keywords))
     first = [*told, *quoted]
     chosen = [*first[:3], *does[:1], *when, *does[1:2], *first[3:]]
     if len(_unique(chosen)) < 2:
@@ -147,6 +149,10 @@ def read_wishes(description: str) -> Wishes:
         telling if len(telling) > 1 else (*telling, *(one for one in every if one not in telling)),
         _unique(unwanted),
     )
+
+
+def _plain(found: Iterable[str]) -> list[str]:
+    return [one for one in found if one and not is_doubtful(one)]
 
 
 def _sentences(body: str) -> Iterator[str]:
@@ -182,7 +188,7 @@ def _excluded(sentence: str) -> Iterator[str]:
     found = _NOT_FOR.search(sentence)
     if not found:
         if other := _DOES_NOT.match(sentence):
-            yield from imperatives(_TO_OTHERS.sub("", other["what"]), base)
+            yield from _plain(imperatives(_TO_OTHERS.sub("", other["what"]), base))
         return
     what = found["what"] or found["plain"]
     yield from (speech for speech, whole in quotes(what) if whole)
@@ -191,7 +197,7 @@ def _excluded(sentence: str) -> Iterator[str]:
     ]:
         item = re.sub(r"^(?:for|when(?:ever)?|if)\s+", "", _TO_OTHERS.sub("", part.strip(" .,()")))
         if len(item.split()) > 1:
-            yield from condition(item)[:1] or [help_with(item)]
+            yield from _plain(condition(item)[:1] or [help_with(item)])
 
 
 def _triggers(sentence: str) -> Iterator[str]:

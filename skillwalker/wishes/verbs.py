@@ -93,9 +93,9 @@ ALSO_NOUNS = words(
     code color colour comment commit complete contact contrast control copy craft cut debate debug demo
     design diff direct document download draft drain drive exchange experiment export extract file
     filter flag flip focus fold forecast forge format forward frame fund fuse gauge grade grant graph
-    guide hash help highlight hire host import index install interview inventory invoice judge label
+    go guide hash help highlight hire host import index install interview inventory invoice judge label
     launch layer lead lift light link lint list live load lock log look map market mask match measure
-    mentor merge message mine mix mock model monitor mount mute name note offer open order outline
+    mentor merge message mine mix mock model monitor mount mute name note offer open order outline output
     overlay package paste patch pause phrase pin pitch place plan plant play plot point poll port post
     practice practise praise present preview price print probe process profile program project prompt
     prototype pull push puzzle query quiz quote raise rank rate read record release report request
@@ -112,7 +112,7 @@ ALSO_NOUNS = words(
 
 _ADJECTIVES = words("clean clear complete direct live open secure separate")
 
-_NOUN_HEADS = words(
+NOUN_HEADS = words(
     """
     agent agents analysis analyst app apps architect architecture assistant audit auditing automation
     best builder case cases checker checklist coding collection companion controller coverage creation
@@ -183,7 +183,7 @@ def is_common(word: str) -> bool:
     lower = word.lower()
     singular = lower.removesuffix("s")
     return bool(base(lower) or third_person(lower) or gerund(lower)) or bool(
-        {lower, singular} & (ALSO_NOUNS | _NOUN_HEADS)
+        {lower, singular} & (ALSO_NOUNS | NOUN_HEADS)
     )
 
 
@@ -197,7 +197,7 @@ def is_verb_here(word: str, following: str) -> bool:
         return stem not in ALSO_NOUNS
     if third_person(word) and not base(word):
         return not following.startswith("-")
-    return stem not in _ADJECTIVES and after not in _NOUN_HEADS and not following.startswith(("-", ":"))
+    return stem not in _ADJECTIVES and after not in NOUN_HEADS and not following.startswith(("-", ":"))
 
 
 def _whole(word: str, forms: dict[str, str]) -> str | None:
