@@ -24,6 +24,9 @@ from skillwalker.manifest import MANIFEST
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
 from skillwalker.text import near, safe
 
+_MEANT = re.compile(r"\s*(?:[\w-]+:.*\n)*description:")
+"""A frontmatter whose opening line is missing."""
+
 
 def find_skills(place: Place) -> tuple[Skill, ...]:
     """All skills and commands, sorted by id; a file that links make appear twice counts once."""
@@ -185,7 +188,7 @@ def _flaw(front: Frontmatter, *, optional: bool = False) -> tuple[str, int | Non
             is there and cannot be read is still a mistake.
     """
     if front.problem:
-        unfenced = front.problem in (EMPTY, UNFENCED)
+        unfenced = front.problem in (EMPTY, UNFENCED) and not _MEANT.match(front.body)
         return None if optional and unfenced else (front.problem, front.line)
     if optional:
         return None

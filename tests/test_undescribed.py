@@ -41,6 +41,11 @@ def root(tmp_path: Path) -> Path:
             "3: it has no description (is Description meant to be it?)",
         ),
         ("skills/s/SKILL.md", "---\nname: s\n---\n", "1: it has no description"),
+        (
+            "commands/s.md",
+            "name: c\ndescription: Does things\n---\n\nDo it.\n",
+            "1: the file does not begin with a line `---`",
+        ),
         ("skills/s/SKILL.md", "# S\n", "1: the file does not begin with a line `---`"),
         ("skills/s/SKILL.md", "---\nname: s\n", "1: the frontmatter has no closing `---`"),
         (
