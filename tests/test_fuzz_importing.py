@@ -25,11 +25,15 @@ KEYS = st.sampled_from(
         *("query", "prompt", "should_trigger", "shouldTrigger", "should_not_trigger", "expected_skills"),
         *("skill_name", "evals", "cases", "expectations", "assertions", "expected_output", "expected"),
         *("files", "path", "content", "text", "name", "id", "tags", "category", "skill"),
+        *("type", "value", "pattern", "flags", "target", "weight", "must_have", "must_not_contain"),
     )
 )
 TEXTS = st.one_of(
     st.sampled_from(
         ["tidy", "acme:tidy", "", " ", "true", "../x", "/etc", "a\x00\x1b", "- -", "File: a", "<!-- x"]
+    ),
+    st.sampled_from(
+        ["contains", "regex", "file-exists", "a/b.csv", "(", "a|b", "[[a]", "(?i)a", "Tidy b.csv"]
     ),
     st.text(max_size=8),
 )
@@ -40,7 +44,7 @@ VALUES = st.recursive(
 )
 ITEM = st.fixed_dictionaries(
     {"prompt": TEXTS, "should_trigger": VALUES},
-    optional={"assertions": VALUES, "files": VALUES, "name": TEXTS},
+    optional={"assertions": VALUES, "files": VALUES, "name": TEXTS, "must_have": VALUES, "id": VALUES},
 )
 
 
@@ -57,8 +61,10 @@ def test_it_is_read_or_refused_and_what_is_written_is_valid(value: Any) -> None:
         except ConfigurationError:
             return
         targets = find_targets(root)
-        draft, left = convert(imported, choose(targets, "acme:tidy"), targets, "imported")
-        assert all(isinstance(line, str) for line in left)
+        converted = convert(imported, choose(targets, "acme:tidy"), targets, "imported", root)
+        draft = converted.draft
+        told = (*converted.left, *converted.warnings, *converted.notes)
+        assert all(isinstance(line, str) for line in told)
         if not draft.tests:
             return
         write_draft(draft, root)

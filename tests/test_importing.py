@@ -150,31 +150,81 @@ def test_an_output_eval_is_read_whatever_its_criteria_are_called(
     assert case.files == (InputFile("a.csv"),)
 
 
-def test_what_a_machine_would_check_is_told(tmp_path: Path) -> None:
+def test_what_a_machine_would_check_is_taken_over_or_told_with_its_eval(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         [
             {
                 **CASE,
+                "id": 7,
                 "files": [{"path": "b.csv", "content": "a,b\n"}, 7],
                 "assertions": [
-                    {"text": "Has a header", "type": "regex", "pattern": "^a"},
+                    {
+                        "text": "Has a header",
+                        "type": "regex",
+                        "pattern": "^a",
+                        "weight": 2,
+                        "expected": "a;b",
+                    },
+                    {"description": "Says so", "type": "contains", "target": "output", "value": "tidied"},
                     {"type": "file-exists", "path": "out.csv"},
+                    {"type": "regex-match", "pattern": "a+", "target": {"file": "out.csv"}, "flags": "ig"},
+                    {"check": "not_contains", "values": ["oops", "sorry"]},
+                    {"type": "script", "command": "check.py"},
+                    {"type": "file-exists", "path": "../out.csv"},
                     9,
                 ],
-                "must_contain": ["x"],
+                "must_contain": ["v1.2"],
+                "must_have": ["clean", "a\\s+b", "(|["],
+                "must_not_have": ["rm"],
             }
         ],
     )
     [case] = found.cases
-    assert (case.criteria, case.files) == (("Has a header",), (InputFile("b.csv", "a,b\n"),))
-    assert set(found.left) == {
-        "the machine's part (pattern) of a regex; the judge has its words",
-        "a file-exists without words (type, path)",
-        "an entry of assertions that is neither text nor object",
-        "must_contain: write it as result-contains, result-matches or a criterion",
-        "an entry of files that names no file",
-    }
+    assert (case.name, case.lost) == ("Case 7", True)
+    assert (case.criteria, case.files) == (("Has a header", "Says so"), (InputFile("b.csv", "a,b\n"),))
+    assert case.expect == (
+        {"result-contains": "tidied"},
+        {"file-exists": "out.csv"},
+        {"file-matches": {"path": "out.csv", "pattern": "a+", "flags": "i"}},
+        {"result-does-not-contain": "oops"},
+        {"result-does-not-contain": "sorry"},
+        {"result-contains": "clean"},
+        {"result-matches": "a\\s+b"},
+        {"result-contains": "v1.2"},
+        {"result-does-not-contain": "rm"},
+    )
+    assert found.told() == (
+        "the machine's part (pattern) of a regex: the judge has its words; where it must be exact, write "
+        "result-matches, or another type of skillwalker-expectations-contrib (1 time: Case 7)",
+        "the weight of an expectation: a test passes when all its expectations do (1 time: Case 7)",
+        "the expected of an expectation (1 time: Case 7)",
+        "a script without words (type script, command check.py) (1 time: Case 7)",
+        "a file-exists without words (type file-exists, path ../out.csv) (1 time: Case 7)",
+        "an entry of assertions that is neither text nor object (1 time: Case 7)",
+        "an entry of must_have that is neither text nor pattern (1 time: Case 7)",
+        "an entry of files that names no file (1 time)",
+    )
+    assert "must_have is looked for in the final answer, not in files: Case 7" in found.noted()
+
+
+def test_entries_keep_their_numbers_and_what_is_left_out_is_named(tmp_path: Path) -> None:
+    items = [
+        {**CASE, "id": 0},
+        {**CASE, "id": "b"},
+        {**CASE, "id": 5, "name": "named"},
+        {"id": 3, "expectations": ["x"]},
+        {"expectations": ["x"]},
+        {"prompt": "and?", "id": "lone"},
+        {key: value for key, value in CASE.items() if key != "id"},
+    ]
+    found = read(tmp_path, items)
+    assert [case.name for case in found.cases] == ["Case 0", "b", "named", "Case 7"]
+    assert [case.tags for case in found.cases] == [(), ("id b",), (), ()]
+    assert found.told() == (
+        "an entry without a prompt (2 times: id 3, entry 5)",
+        "an entry that says neither what to call nor what to expect (1 time: lone)",
+    )
 
 
 def test_an_entry_may_be_a_query_and_a_case(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_input_files_that_are_none_are_told(
     (home / "empty").mkdir()
     os.mkfifo(home / "pipe")
     write(home / "big.bin", b"x" * 200)
-    monkeypatch.setattr("skillwalker.importing.converting._MOST_BYTES", 100)
+    monkeypatch.setattr("skillwalker.importing.inputs._MOST_BYTES", 100)
     files = ["empty", "pipe", "big.bin"]
     case = {"prompt": "Tidy", "files": files, "expectations": ["It is clean"]}
     source = write(home / "evals/evals.json", json.dumps([case]))
@@ -320,7 +320,8 @@ def test_cases_of_claude_plugin_eval_become_tests(root: Path, run_cli: Cli) -> N
 
 def test_a_file_of_which_nothing_can_be_taken_over_leaves_nothing(root: Path, run_cli: Cli) -> None:
     source = write(
-        root / "a.json", json.dumps([{"query": "a", "should_trigger": "hello", "should_not_trigger": ["x"]}])
+        root / "a.json",
+        json.dumps([{"query": "a", "expected_skills": ["hello"], "acceptable_skills": ["tidy"]}]),
     )
     called = run_cli("--root", root, "init", "acme:tidy", "--from", source)
     assert (called.code, (root / "evals").exists()) == (4, False)
@@ -397,7 +398,7 @@ def test_what_it_prints_works_where_it_was_called(
     for number, place in enumerate((".", "acme/skills", "evals", "evals/e0/rubrics")):
         monkeypatch.chdir(root / place)
         called = run_cli("init", "acme:tidy", "--eval", f"e{number}")
-        *files, last, _ = called.out.splitlines()
+        *files, last = called.out.splitlines()
         assert all(Path(file).is_file() for file in files), files
         program, *words = shlex.split(last.partition(": ")[2])
         assert program == "skillwalker"
@@ -412,8 +413,7 @@ def test_outside_of_the_root_paths_are_in_full(
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     called = run_cli("--root", root, "init", "tidy")
-    *files, last, edit = called.out.splitlines()
-    assert edit.startswith(f"now edit {root / 'evals/tidy/tests.json'}: ")
+    *files, last = called.out.splitlines()
     assert files[0] == str(root / "evals/tidy/tests.json")
     assert f"skillwalker --root {root} run" in last
     several = run_cli("--root", root, "init")

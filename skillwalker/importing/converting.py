@@ -2,50 +2,82 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from skillwalker.drafting import ANSWER, Draft, one_line, rubric
+from skillwalker.expectations.registry import Registry
+from skillwalker.importing.checks import BUILT_IN, CONTRIB, OUTCOME
+from skillwalker.importing.inputs import Places, Scaffold, fill
+from skillwalker.importing.landing import nowhere
 from skillwalker.importing.reading import Imported
-from skillwalker.importing.values import Case, InputFile, Query
+from skillwalker.importing.values import Case, Query, bare
 from skillwalker.targets import Target
 from skillwalker.text import count, has_controls, is_blank, listed, safe
 
-_POSITIVE_MODEL = "opus"
-_NEGATIVE_MODEL = "sonnet"
-_MOST_FILES = 500
-_MOST_BYTES = 10_000_000
-# What lies beside input files and says what should come of them.
-_ANSWERS = re.compile(
-    r"(?:(?:answers?|expected|golden|rubrics?|grading|graders?|solutions?)(?![a-z])|evals?\.json$|case\.yaml$)",
-    re.IGNORECASE,
-)
+
+@define
+class Converted:
+    """An eval in the making.
+
+    Attributes:
+        left: What was not taken over, a line each.
+        warnings: What its author must know before the eval is of use, a line each.
+        notes: What was taken over in a way that nobody would guess, a line each.
+    """
+
+    draft: Draft
+    left: list[str]
+    warnings: list[str] = field(factory=list)
+    notes: list[str] = field(factory=list)
 
 
 def convert(
-    imported: Imported, target: Target, targets: Sequence[Target], name: str
-) -> tuple[Draft, list[str]]:
-    """The draft, and what was not taken over, a line each."""
+    imported: Imported, target: Target, targets: Sequence[Target], name: str, root: Path | None = None
+) -> Converted:
+    """The draft, and what is to be told.
+
+    Args:
+        root: Where `evals/` is; files in scaffolds of other evals are found from there.
+    """
     draft = Draft(name, target)
     left = [*imported.found.told(), *(f"not read: {why}" for why in imported.refused)]
-    left += _add_queries(draft, imported.found.queries)
-    bases = _bases(imported.files, target)
+    done = Converted(draft, left, notes=list(imported.found.noted()))
+    _add_queries(done, imported.found.queries)
+    places = Places.around(imported.files, target, root)
+    skipped: list[str] = []
+    absent: list[str] = []
     for number, case in enumerate(imported.found.cases, 1):
-        left += _add_case(draft, case, number, bases, targets)
+        _add_case(done, case, number, places, targets, skipped, absent)
+    if absent:
+        done.notes.append(
+            f"prompts name files, and no input file is called so: {listed(absent, 8)}; what should be there "
+            "from the start goes into the test's scaffold"
+        )
+    if skipped:
+        done.warnings.append(
+            f"{count(len(skipped), 'test is', 'tests are')} switched off, for want of input files: "
+            f"{listed(skipped, 8)}; put the files into the scaffold that its `skip` in tests.json names, and "
+            "remove that line"
+        )
     draft.rehearse_queries()
-    return draft, left
+    return done
 
 
-def _add_queries(draft: Draft, queries: Sequence[Query]) -> Iterator[str]:
+def _add_queries(done: Converted, queries: Sequence[Query]) -> None:
     silent, others = 0, dict[str, int]()
     wanted: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     said: dict[str, set[bool]] = {}
-    skill = draft.target.tail
+    draft, skill = done.draft, done.draft.target.tail
+    named = any(query.wants(skill) for query in queries)
     for query in queries:
         verdict = query.wants(skill)
+        if verdict is None and not named and query.skills and skill not in map(bare, query.acceptable):
+            verdict = False  # all of the file is about others
         if verdict is None:
             silent += 1
             continue
@@ -57,81 +89,139 @@ def _add_queries(draft: Draft, queries: Sequence[Query]) -> Iterator[str]:
         if query.tags:
             entry["tags"] = list(query.tags)
         wanted[verdict].append(entry)
-    draft.add_queries(wanted[True], model=_POSITIVE_MODEL, title="Call", tags=["activation"])
-    draft.add_queries(wanted[False], model=_NEGATIVE_MODEL, title="Near miss", tags=["activation"])
+    draft.add_queries(wanted[True], title="Call", tags=["activation"])
+    draft.add_queries(wanted[False], title="Near miss", tags=["activation"])
     if silent:
-        yield f"{count(silent, 'query', 'queries')}: the file does not say whether {skill} should be called"
+        done.left.append(
+            f"{count(silent, 'query', 'queries')}: the file does not say whether {skill} should be called"
+        )
     if others:
-        yield (
+        done.left.append(
             f"{count(sum(others.values()), 'query', 'queries')} meant for other skills "
             f"({listed(others, 5)}) became near misses of {skill}"
         )
+    if others and not wanted[True]:
+        done.warnings.append(
+            f"no query of the file is for {skill}: all {len(wanted[False])} are near misses, so nothing "
+            "tells whether it is ever called; add queries that should call it"
+        )
     for text, verdicts in said.items():
         if len(verdicts) > 1:
-            yield f"the file says both yes and no of: {safe(text, 80)}"
+            done.warnings.append(
+                f"the file says both yes and no of {safe(text, 80)!r}: both were taken over, keep the "
+                "right one"
+            )
 
 
 def _add_case(
-    draft: Draft, case: Case, number: int, bases: Sequence[Path], targets: Sequence[Target]
-) -> Iterator[str]:
+    done: Converted,
+    case: Case,
+    number: int,
+    places: Places,
+    targets: Sequence[Target],
+    skipped: list[str],
+    absent: list[str],
+) -> None:
+    draft, target = done.draft, done.draft.target
     title = case.name if not has_controls(case.name) else ""
     title = one_line(title)[:80] or f"Case {number}"
-    expect: list[Mapping[str, Any]] = []
-    called, texts, judges = False, [], 0
-    for entry in case.expect:
-        [(kind, value)] = entry.items()
-        if isinstance(value, dict):
-            resolved = _resolved(kind, value, draft.target, targets)
-            if resolved is None:
-                yield f"{safe(title)}: a call of {safe(str(value), 80)}: that is no one part of the plugin"
-                continue
-            expect.append({kind: resolved})
-            called = called or (
-                resolved["expected"] and resolved[kind.removesuffix("-call")] == draft.target.part.id
-            )
-        else:
-            expect.append(entry)
-            texts += [value] if kind == "result-contains" else []
+    who = safe(title)
+    expect, called, left = _expectations(case, target, targets)
+    done.left += (f"{who}: {why}" for why in left)
     criteria = [one for one in case.criteria if not is_blank(one)]
-    if not criteria and not expect and case.expected:
-        criteria = [f"The outcome is as follows: {case.expected}"]
+    idle = not criteria and not any(_is_met_by_work(one) for one in expect)
+    if case.expected and (idle or case.lost or left):
+        # Or else the test would pass with nothing done.
+        criteria.insert(0, f"{OUTCOME}{case.expected}")
     if criteria:
         file = draft.add_file("rubrics", f"{_stem(title)}.md", rubric(title, criteria, case.expected))
         expect.append({"llm-judge": {"rubricFile": file}})
-        judges = len(criteria)
     if not expect:
-        yield f"{safe(title)}: nothing of what it checks could be taken over, so it was left out"
+        done.left.append(f"{who}: nothing of what it checks could be taken over, so it was left out")
         return
+    if idle and not criteria:
+        done.warnings.append(f"{who} passes with nothing done: add what the answer should be")
     more: dict[str, Any] = {}
-    if draft.target.kind == "skill":
-        more["skillFile"] = draft.target.part.id
+    if target.kind == "skill":
+        more["skillFile"] = target.part.id
     if case.model:
         more["model"] = case.model
     if case.trials > 1:
         more["trials"] = case.trials
     if case.tags:
         more["tags"] = list(case.tags)
+    inputs = Scaffold()
     if case.files:
         taken = any(path.startswith(f"scaffolds/{_stem(title)}/") for path in draft.files)
         folder = f"{_stem(title)}-{number}" if taken else _stem(title)
-        put, missing, left_out = _scaffold(draft, folder, case.files, bases)
-        for why in (*missing, *left_out):
-            yield f"{safe(title)}: {why}"
-        if put:
+        inputs = fill(draft, folder, case.files, case.prompt, places)
+        done.left += (f"{who}: {why}" for why in (*inputs.missing, *inputs.left))
+        done.notes += (f"{who}: {why}" for why in inputs.moved)
+        if inputs.given_away:
+            given = listed(inputs.given_away, 5)
+            done.warnings.append(
+                f"{who}: by its name {given} says what is expected; the eval lists it, so it is in "
+                f"scaffolds/{folder}/, and the tested model can read it: remove it if it must not"
+            )
+        if inputs.put:
             more["scaffold"] = folder
-        if missing:  # without what it is about, a trial would cost money and measure nothing
-            which = "an input file is" if len(missing) == 1 else f"{len(missing)} input files are"
-            scaffold = "" if put else f', write "scaffold": "{folder}"'
+        if inputs.missing:  # without what it is about, a trial would cost money and measure nothing
+            missing = len(inputs.missing)
+            which = "an input file is" if missing == 1 else f"{missing} input files are"
+            scaffold = "" if inputs.put else f', write "scaffold": "{folder}"'
             more["skip"] = f"{which} missing: complete scaffolds/{folder}/{scaffold}, and remove this line"
+    there = [*inputs.put, *(tuple(one.path.split("/")) for one in case.files)]
+    if named := [one for one in nowhere(case.prompt, there) if not (places.own / one).exists()]:
+        absent.append(f"{title} ({', '.join(named[:5])})")
     name = draft.add_prompt(title, case.prompt, expect, **more)
-    script: dict[str, Any] = {
-        "main": draft.turns(called=called, prompt=case.prompt, answer="\n".join(texts) or ANSWER)
-    }
-    if draft.target.kind == "agent":
-        script["main"] = draft.turns(called=True, prompt=case.prompt, answer="\n".join(texts) or ANSWER)
-    if judges:
-        script["judge"] = [{"passed": [True] * judges}]
-    draft.script[name] = script
+    if beyond := [kind for one in expect for kind in one if kind not in BUILT_IN]:
+        done.notes.append(
+            f"{who}: its rehearsal does nothing for {listed(dict.fromkeys(beyond))}, so it fails there"
+        )
+    if "skip" in more:
+        skipped.append(name)
+    texts = [one["result-contains"] for one in expect if "result-contains" in one]
+    called = called or target.kind == "agent"
+    answer = "\n".join(texts) or ANSWER
+    draft.script[name] = {"main": draft.turns(called=called, prompt=case.prompt, answer=answer)}
+
+
+def _expectations(
+    case: Case, target: Target, targets: Sequence[Target]
+) -> tuple[list[Mapping[str, Any]], bool, list[str]]:
+    """What a test can expect of it, whether the target is to be called, and what is left, a line each."""
+    expect: list[Mapping[str, Any]] = []
+    called, left, absent = False, list[str](), dict[str, int]()
+    installed = {*Registry.scan().names(), *BUILT_IN} if case.expect else BUILT_IN
+    for entry in case.expect:
+        [(kind, value)] = entry.items()
+        if kind not in installed:
+            absent[kind] = absent.get(kind, 0) + 1
+        elif kind in ("skill-call", "agent-call"):
+            resolved = _resolved(kind, value, target, targets)
+            if resolved is None:
+                left.append(f"a call of {safe(str(value), 80)}: that is no one part of the plugin")
+                continue
+            expect.append({kind: resolved})
+            called = called or (
+                resolved["expected"] and resolved[kind.removesuffix("-call")] == target.part.id
+            )
+        elif entry not in expect:
+            expect.append(entry)
+    if absent:
+        left.append(
+            f"{count(sum(absent.values()), 'check')} ({listed(absent)}) that {CONTRIB} can make: install it "
+            "with pip, and import again"
+        )
+    return expect, called, left
+
+
+def _is_met_by_work(entry: Mapping[str, Any]) -> bool:
+    """Whether something has to be there for it; what must not be is not there from the start."""
+    [(kind, value)] = entry.items()
+    return kind != "result-does-not-contain" and not (
+        isinstance(value, dict) and value.get("expected") is False
+    )
 
 
 def _resolved(
@@ -156,87 +246,6 @@ def _fits(pattern: str, target: Target) -> bool:
         return len(pattern) < 200 and re.search(re.escape(target.tail), pattern) is not None
     except re.error:
         return False
-
-
-def _bases(files: Sequence[Path], target: Target) -> list[Path]:
-    """Where the paths of input files may begin: the skill's directory, and that of the list."""
-    found: dict[Path, None] = {}
-    for file in files:
-        folder = file if file.is_dir() else file.parent
-        found[folder.parent if folder.name == "evals" else folder] = None
-        found[folder] = None
-    found[target.part.path.parent] = None
-    return list(found)
-
-
-def _scaffold(
-    draft: Draft, folder: str, files: Sequence[InputFile], bases: Sequence[Path]
-) -> tuple[int, list[str], list[str]]:
-    """Puts input files into a scaffold; how many there are, what is missing, and what was left out."""
-    put, missing, left_out = 0, list[str](), list[str]()
-    for file in files:
-        parts = [part for part in file.path.replace("\\", "/").split("/") if part not in ("", ".")]
-        if not parts or ".." in parts or file.path.startswith("/") or has_controls(file.path):
-            missing.append(f"the file {safe(file.path, 80)} does not lie below the eval or the skill")
-            continue
-        if file.content is not None:
-            draft.files[f"scaffolds/{folder}/{'/'.join(parts)}"] = file.content.encode("utf-8", "replace")
-            put += 1
-            continue
-        source = next((found for base in bases if (found := _inside(base, parts))), None)
-        if source is None:
-            missing.append(f"the file {safe(file.path, 80)} was not found")
-            continue
-        try:
-            taken, answers = _read_all(source, parts)
-        except OSError as error:
-            missing.append(f"{safe(file.path, 80)} cannot be read: {error.strerror}")
-            continue
-        why = "was left out: by its name it says what is expected, and the tested model could read it"
-        left_out += (f"{safe(path, 80)} {why}" for path in answers)
-        if not taken:
-            why = "is too big for a scaffold" if taken is None else "holds no regular file"
-            missing.append(f"{safe(file.path, 80)} {why}")
-            continue
-        for path, data in taken:
-            draft.files[f"scaffolds/{folder}/{path}"] = data
-        put += len(taken)
-    return put, missing, left_out
-
-
-def _inside(base: Path, parts: Sequence[str]) -> Path | None:
-    """What lies at this path in `base`; None where there is nothing, or a link leads out."""
-    path = base.joinpath(*parts)
-    try:
-        real = Path(os.path.realpath(path, strict=True))
-    except OSError:
-        return None
-    return path if real.is_relative_to(os.path.realpath(base)) else None
-
-
-def _read_all(source: Path, parts: Sequence[str]) -> tuple[list[tuple[str, bytes]] | None, list[str]]:
-    """The file, or the files below it, without links, and the paths of those that give answers away.
-
-    What is named itself is always taken. None: they are too many or too big.
-    """
-    answers: list[str] = []
-    if source.is_file():
-        regular = [(source, tuple(parts))]  # a link that stays inside is followed, as anywhere
-    else:
-        regular = []
-        for here, below, names in os.walk(source):
-            inside = (*parts, *Path(here).relative_to(source).parts)
-            answers += (
-                "/".join((*inside, name)) for name in sorted((*below, *names)) if _ANSWERS.match(name)
-            )
-            below[:] = sorted(name for name in below if name != ".git" and not _ANSWERS.match(name))
-            for name in sorted(names):
-                path = Path(here, name)
-                if not _ANSWERS.match(name) and not path.is_symlink() and path.is_file():
-                    regular.append((path, (*inside, name)))
-    if len(regular) > _MOST_FILES or sum(path.stat().st_size for path, _ in regular) > _MOST_BYTES:
-        return None, answers
-    return [("/".join(where), path.read_bytes()) for path, where in regular], answers
 
 
 def _stem(title: str) -> str:

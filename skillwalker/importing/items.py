@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from attrs import define, field
+
+from skillwalker.importing.checks import MUST, advice, entries, kind_of, must, said
 from skillwalker.importing.values import Case, Found, InputFile, Query, texts
-from skillwalker.text import has_controls, is_blank
+from skillwalker.text import has_controls, is_blank, safe
 
 PROMPT_KEYS = ("query", "prompt", "input", "question", "user_prompt", "trigger")
 _FLAGS = (
@@ -32,13 +35,31 @@ _CRITERIA = (
     "criteria",
     "expect",
     "checks",
+    "assert",
 )
-_PATTERNS = ("must_have", "must_not_have", "must_contain", "must_not_contain", "assert")
 _IN_WORDS = ("text", "description", "assertion", "expectation", "criterion", "statement", "prompt")
-_MACHINE = frozenset(("pattern", "value", "path", "command", "target", "flags", "check", "scope"))
+_MACHINE = frozenset(
+    [
+        "pattern",
+        "value",
+        "values",
+        "substring",
+        "path",
+        "file",
+        "field",
+        "command",
+        "target",
+        "flags",
+        "check",
+        "scope",
+    ]
+)
+_ABOUT_CHECKS = frozenset(("id", "name", "type", "kind", "metric", *_IN_WORDS, *_MACHINE))
 _EXPECTED = ("expected_output", "expected_outcome", "expected", "ground_truth", "expected_result")
 _FILES = ("files", "input_files", "input_file")
 _TAGS = ("tags", "category", "area", "split", "branch")
+ID_TAG = "id "
+"""How a tag begins that keeps an id which is a text."""
 _NAMES = ("name", "eval_name", "id")
 
 
@@ -51,19 +72,22 @@ def prompt_of(item: Mapping[str, Any]) -> str:
     return ""
 
 
-def read_item(item: Mapping[str, Any], found: Found, *, wanted: bool | None, by_name: bool) -> None:
+def read_item(
+    item: Mapping[str, Any], found: Found, *, number: int, wanted: bool | None, by_name: bool
+) -> None:
     """Adds what one entry says to `found`.
 
     Args:
+        number: Its place in the list, from 1.
         wanted: What the list it stands in says; None: the entry does.
         by_name: Whether entries of this list name skills, so that null means none of them.
     """
-    prompt = prompt_of(item)
+    prompt, name, tags = prompt_of(item), _name(item), _tags(item)
+    title = name or f"Case {_number(item, number)}"
     if not prompt:
-        found.leave("an entry without a prompt")
+        found.leave("an entry without a prompt", who=name or _place(item, number))
         return
     read = {key for key in PROMPT_KEYS if item.get(key) == prompt}
-    name, tags = _name(item), _tags(item)
     query = Query(prompt, wanted, tags=tags, name=name) if wanted is not None else None
     flag = None
     if query is None:
@@ -73,22 +97,37 @@ def read_item(item: Mapping[str, Any], found: Found, *, wanted: bool | None, by_
             found.leave(f"a {flag} that is neither true, false nor a skill's name")
     if flag:
         read.add(flag)
-    criteria = tuple(_criteria(item, found))
+    checked = _checked(item, found, title)
     expected = _expected(item, flag, found)
     if query is not None:
         found.queries.append(query)
     # A list of queries may say in words what should happen; only criteria make a case of such an entry.
-    if criteria or (expected and query is None):
+    if checked.criteria or checked.expect or (expected and query is None):
         files = tuple(_files(item, found))
         skill = item.get("skill")
         if isinstance(skill, str) and skill.strip():
             found.skills.setdefault(skill.strip())
             tags = (*tags, f"skill {skill.strip()}")
             read.add("skill")
-        found.cases.append(Case(name, prompt, expected, criteria, files, tags))
+        if own := _text_id(item):
+            tags = (*tags, f"{ID_TAG}{own}")
+        found.cases.append(
+            Case(
+                title,
+                prompt,
+                expected,
+                tuple(checked.criteria),
+                files,
+                tags,
+                expect=tuple(checked.expect),
+                lost=checked.lost or not checked.criteria,  # nothing else says what the outcome should be
+            )
+        )
     elif query is None:
-        found.leave("an entry that says neither what to call nor what to expect")
-    read |= {*_UNWANTED, *_CRITERIA, *_EXPECTED, *_FILES, *_TAGS, *_NAMES, *_PATTERNS, "acceptable_skills"}
+        found.leave(
+            "an entry that says neither what to call nor what to expect", who=name or _place(item, number)
+        )
+    read |= {*_UNWANTED, *_CRITERIA, *_EXPECTED, *_FILES, *_TAGS, *_NAMES, *MUST, "acceptable_skills"}
     for key in item:
         if key not in read:
             found.leave(f"the field {key} of an entry")
@@ -129,33 +168,67 @@ def _query(item: Mapping[str, Any], flag: str, prompt: str, *, by_name: bool) ->
     )
 
 
-def _criteria(item: Mapping[str, Any], found: Found) -> Iterator[str]:
+@define
+class _Checked:
+    """What an entry checks."""
+
+    criteria: list[str] = field(factory=list)
+    expect: list[dict[str, Any]] = field(factory=list)
+    lost: bool = False
+
+
+def _checked(item: Mapping[str, Any], found: Found, title: str) -> _Checked:
+    checked = _Checked()
     for key in _CRITERIA:
         value = item.get(key)
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and one.strip():
-                yield one
+                entry = said(one)
+                checked.expect += [entry] if entry else []
+                checked.criteria += [] if entry else [one]
             elif isinstance(one, dict):
-                words = next(
-                    (one[k] for k in _IN_WORDS if isinstance(one.get(k), str) and one[k].strip()), ""
-                )
-                machine = sorted(_MACHINE & set(one))
-                kind = one.get("type") if isinstance(one.get("type"), str) else "check"
-                if words:
-                    if machine:
-                        found.leave(
-                            f"the machine's part ({', '.join(machine)}) of a {kind}; the judge has its words"
-                        )
-                    yield words
-                elif isinstance(one.get("name"), str) and not machine:
-                    yield one["name"]
-                else:
-                    found.leave(f"a {kind} without words ({', '.join(map(str, one))})")
+                _read_check(one, checked, found, title)
             elif one not in (None, "", []):
-                found.leave(f"an entry of {key} that is neither text nor object")
-    for key in _PATTERNS:
-        if item.get(key):
-            found.leave(f"{key}: write it as result-contains, result-matches or a criterion")
+                found.leave(f"an entry of {key} that is neither text nor object", who=title)
+    for key in MUST:
+        for entry in must(key, item[key]) if item.get(key) else ():
+            if entry is None:
+                checked.lost = True
+                found.leave(f"an entry of {key} that is neither text nor pattern", who=title)
+            else:
+                checked.expect.append(entry)
+                found.note(f"{key} is looked for in the final answer, not in files", title)
+    return checked
+
+
+def _read_check(one: Mapping[str, Any], checked: _Checked, found: Found, title: str) -> None:
+    """Adds one criterion that is an object: its words, what a machine checks, or both."""
+    kind, machine = kind_of(one), sorted(_MACHINE & set(one))
+    words = next((one[key] for key in _IN_WORDS if isinstance(one.get(key), str) and one[key].strip()), "")
+    if not words and not machine and isinstance(one.get("name"), str) and one["name"].strip():
+        words = one["name"]
+    made = entries(one) or []
+    plain = [entry for entry in made if {"result-contains", "result-does-not-contain"} & set(entry)]
+    if words:
+        checked.criteria.append(words)
+        checked.expect += plain
+        if machine and not plain:
+            found.leave(
+                f"the machine's part ({', '.join(machine)}) of a {kind}: the judge has its words; where it "
+                f"must be exact, write {advice(kind)}",
+                who=title,
+            )
+    elif made:
+        checked.expect += made
+    else:
+        checked.lost = True
+        shown = ", ".join(f"{key} {value}" for key, value in one.items() if isinstance(value, str))
+        found.leave(f"a {kind} without words ({shown or ', '.join(map(str, one))})", who=title)
+    for key, value in one.items():
+        if key == "weight" and value not in (None, 1):
+            found.leave("the weight of an expectation: a test passes when all its expectations do", who=title)
+        elif key not in _ABOUT_CHECKS and key != "weight" and value not in (None, ""):
+            found.leave(f"the {safe(str(key), 40)} of an expectation", who=title)
 
 
 def _expected(item: Mapping[str, Any], flag: str | None, found: Found) -> str:
@@ -182,6 +255,22 @@ def _files(item: Mapping[str, Any], found: Found) -> Iterator[InputFile]:
                 yield InputFile(one["path"], content if isinstance(content, str) else None)
             elif one is not None:
                 found.leave(f"an entry of {key} that names no file")
+
+
+def _text_id(item: Mapping[str, Any]) -> str:
+    value = item.get("id")
+    if not isinstance(value, str) or is_blank(value) or has_controls(value):
+        return ""
+    return value.strip()
+
+
+def _number(item: Mapping[str, Any], place: int) -> int:
+    """The number that the file gives it, or else its place."""
+    return item["id"] if type(item.get("id")) is int else place
+
+
+def _place(item: Mapping[str, Any], place: int) -> str:
+    return f"id {item['id']}" if type(item.get("id")) is int else f"entry {place}"
 
 
 def _name(item: Mapping[str, Any]) -> str:

@@ -80,13 +80,12 @@ def _dropped(parts: Sequence[str], prompt: str) -> int | None:
 def nowhere(prompt: str, files: Iterable[Sequence[str]]) -> Iterator[str]:
     """The files that a prompt names as if they were there, and that are none of `files`."""
     there = ["/".join(parts) for parts in files]
-    for name in dict.fromkeys(asked(prompt)):
+    for name in dict.fromkeys(_asked(prompt)):
         if not any(one == name or one.endswith("/" + name) or name.endswith("/" + one) for one in there):
             yield name
 
 
-def asked(prompt: str) -> Iterator[str]:
-    """The files that a prompt names as if they were there, by the paths that it has for them."""
+def _asked(prompt: str) -> Iterator[str]:
     made = set()
     for found in _NAMED.finditer(prompt):
         name = found[1]

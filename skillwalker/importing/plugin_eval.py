@@ -60,18 +60,29 @@ def read_case(directory: Path, found: Found) -> None:
             (data if key in _TOP else execution)[key] = value
         if not is_blank(body):
             execution["prompt"] = body.strip()
-    for file in sorted((directory / GRADERS).glob("*.md")):
+    for file in sorted((directory / GRADERS).glob("*")):
+        if file.suffix != ".md":
+            found.leave(f"{GRADERS}/{safe(file.name, 60)}, which is no grader in words", who=directory.name)
+            continue
         front, body = _divided(_read(file), f"{GRADERS}/{file.name}")
         if isinstance(kind := front.get("type"), str):
             own = {_BODY[kind]: body.strip()} if kind in _BODY and body.strip() else {}
             graders.append({"name": file.stem, **own, **front})
+        else:
+            found.leave(f"{GRADERS}/{safe(file.name, 60)}, which has no type", who=directory.name)
     prompt = execution.pop("prompt", None)
     if not isinstance(prompt, str) or is_blank(prompt):
         raise NotImportableError("has no prompt")
     _leave(data, execution, found)
+    name = data.get("name")
+    if not (isinstance(name, str) and not has_controls(name) and name.strip()):
+        name = directory.name
     criteria, expect = [], []
+    lost = False
     for grader in graders:
-        for kind, value in _graded(grader, found):
+        graded = list(_graded(grader, found, name))
+        lost = lost or not graded
+        for kind, value in graded:
             if kind == "criterion":
                 criteria.append(value)
             else:
@@ -81,12 +92,13 @@ def read_case(directory: Path, found: Found) -> None:
         found.leave(f"the model {safe(str(model), 40)}")
         model = None
     runs = data.get("runs", _DEFAULT_RUNS)
-    name = data.get("name")
+    if "runs" not in data:
+        found.note(
+            f"without runs a case is run {_DEFAULT_RUNS} times, so its test has trials {_DEFAULT_RUNS}", name
+        )
     found.cases.append(
         Case(
-            name=name
-            if isinstance(name, str) and not has_controls(name) and name.strip()
-            else directory.name,
+            name=name,
             prompt=prompt,
             expected=data["expected_outcome"] if isinstance(data.get("expected_outcome"), str) else "",
             criteria=tuple(criteria),
@@ -94,18 +106,19 @@ def read_case(directory: Path, found: Found) -> None:
             model=model,
             trials=runs if type(runs) is int and 1 <= runs <= MAX_TRIALS else 1,
             expect=tuple(expect),
+            lost=lost,
         )
     )
 
 
-def _graded(grader: Mapping[str, Any], found: Found) -> Iterator[tuple[str, Any]]:
+def _graded(grader: Mapping[str, Any], found: Found, case: str) -> Iterator[tuple[str, Any]]:
     """`criterion` and its text, or an expectation's type and its value."""
     kind = grader.get("type")
     if grader.get("weight", 1) != 1:
-        found.leave("the weight of a grader: a test passes when all its expectations do")
+        found.leave("the weight of a grader: a test passes when all its expectations do", who=case)
     if kind == "llm" and isinstance(grader.get("criteria"), str):
         if grader.get("focus", "last_message") != "last_message":
-            found.leave("the focus of an llm grader: the judge sees answer, tool calls and files")
+            found.leave("the focus of an llm grader: the judge sees answer, tool calls and files", who=case)
         yield "criterion", grader["criteria"]
     elif kind == "regex" and (literal := _literal(grader)):
         match = grader.get("match", "contains")
@@ -115,7 +128,7 @@ def _graded(grader: Mapping[str, Any], found: Found) -> Iterator[tuple[str, Any]
     else:
         name, other = safe(str(grader.get("name")), 60), _OTHERS.get(str(kind))
         advice = f"write it as {other} (skillwalker-expectations-contrib)" if other else "nothing says that"
-        found.leave(f"the {safe(str(kind), 20)} grader {name}: {advice}")
+        found.leave(f"the {safe(str(kind), 20)} grader {name}: {advice}", who=case)
 
 
 def _literal(grader: Mapping[str, Any]) -> str | None:

@@ -80,10 +80,7 @@ def _read_directory(directory: Path, skill: str) -> Imported:
                     refused.append(f"{safe(file.name)}: {why}")
                     continue
                 files.append(file)
-                found.queries += own.queries
-                found.cases += own.cases
-                found.skills |= own.skills
-                found.left += own.left
+                found.add(own)
     if not files:
         what = "holds no list of queries, no evals.json and no case of `claude plugin eval`"
         raise ConfigurationError(

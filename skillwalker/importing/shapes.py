@@ -118,12 +118,12 @@ def _read_list(items: Sequence[Any], found: Found, wanted: bool | None = None) -
         raise NotImportableError(f"holds results of a run ({listed(keys)}), not queries or evals")
     before = len(found.queries), len(found.cases)
     by_name = any(isinstance(item, dict) and isinstance(item.get("should_trigger"), str) for item in items)
-    for entry in items:
+    for number, entry in enumerate(items, 1):
         item = {"query": entry} if isinstance(entry, str) and wanted is not None else entry
         if not isinstance(item, dict):
-            found.leave("an entry that is no object")
+            found.leave("an entry that is no object", who=f"entry {number}")
             continue
-        read_item(item, found, wanted=wanted, by_name=by_name)
+        read_item(item, found, number=number, wanted=wanted, by_name=by_name)
     if (len(found.queries), len(found.cases)) == before:
         if not any(isinstance(item, dict) and prompt_of(item) for item in items):
             raise NotImportableError(f"no entry has a prompt ({', '.join(PROMPT_KEYS)})")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
 
-from skillwalker.text import count, safe
+from skillwalker.text import count, listed, safe
+
+_MOST_NAMES = 8
 
 
 class NotImportableError(ValueError):
@@ -64,7 +66,8 @@ class Case:
         expected: The outcome in prose; empty: not said.
         criteria: What a judge can say yes or no to.
         expect: Entries for `expect` beside the judge's; what `skill-call` and `agent-call` name is still as
-            the file has it.
+            the file has it, and types may be among them that are not installed.
+        lost: Whether nothing here checks something that the outcome in prose says.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Case:
     model: str | None = None
     trials: int = 1
     expect: tuple[Mapping[str, Any], ...] = ()
+    lost: bool = False
 
 
 @define
@@ -85,25 +89,56 @@ class Found:
     Attributes:
         skills: The skills that the files say they are about.
         left: What could not be taken over, and how often.
+        where: Of which entries, where that is told.
+        notes: What was taken over in a way that nobody would guess, and of which entries.
     """
 
     queries: list[Query] = field(factory=list)
     cases: list[Case] = field(factory=list)
     skills: dict[str, None] = field(factory=dict)
     left: Counter[str] = field(factory=Counter)
+    where: dict[str, dict[str, None]] = field(factory=dict)
+    notes: dict[str, dict[str, None]] = field(factory=dict)
 
-    def leave(self, what: str, times: int = 1) -> None:
+    def leave(self, what: str, times: int = 1, who: str = "") -> None:
         """Notes something that is not taken over."""
         self.left[what] += times
+        if who:
+            self.where.setdefault(what, {})[who] = None
+
+    def note(self, what: str, who: str) -> None:
+        """Notes how something of an entry was taken over."""
+        self.notes.setdefault(what, {})[who] = None
+
+    def add(self, other: Found) -> None:
+        """Takes over what was found elsewhere."""
+        self.queries += other.queries
+        self.cases += other.cases
+        self.skills |= other.skills
+        self.left += other.left
+        for mine, theirs in ((self.where, other.where), (self.notes, other.notes)):
+            for what, names in theirs.items():
+                mine.setdefault(what, {}).update(names)
 
     def told(self) -> tuple[str, ...]:
         """What is not taken over, a line each."""
-        return tuple(f"{safe(what, 200)} ({count(times, 'time')})" for what, times in self.left.items())
+        return tuple(
+            f"{safe(what, 200)} ({count(times, 'time')}{_of(self.where.get(what, {}))})"
+            for what, times in self.left.items()
+        )
+
+    def noted(self) -> tuple[str, ...]:
+        """The notes, a line each."""
+        return tuple(f"{safe(what, 200)}{_of(names)}" for what, names in self.notes.items())
 
     @property
     def named(self) -> tuple[str, ...]:
         """Every skill that a query names, in the order of the file."""
         return tuple(dict.fromkeys(name for query in self.queries for name in query.skills))
+
+
+def _of(names: Collection[str]) -> str:
+    return f": {listed([safe(name, 60) for name in names], _MOST_NAMES)}" if names else ""
 
 
 def bare(name: str) -> str:
