@@ -398,7 +398,7 @@ def test_what_it_prints_works_where_it_was_called(
     for number, place in enumerate((".", "acme/skills", "evals", "evals/e0/rubrics")):
         monkeypatch.chdir(root / place)
         called = run_cli("init", "acme:tidy", "--eval", f"e{number}")
-        *files, last = called.out.splitlines()
+        *files, last, _ = called.out.splitlines()
         assert all(Path(file).is_file() for file in files), files
         program, *words = shlex.split(last.partition(": ")[2])
         assert program == "skillwalker"
@@ -413,7 +413,8 @@ def test_outside_of_the_root_paths_are_in_full(
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     called = run_cli("--root", root, "init", "tidy")
-    *files, last = called.out.splitlines()
+    *files, last, edit = called.out.splitlines()
+    assert edit.startswith(f"now edit {root / 'evals/tidy/tests.json'}: ")
     assert files[0] == str(root / "evals/tidy/tests.json")
     assert f"skillwalker --root {root} run" in last
     several = run_cli("--root", root, "init")

@@ -13,11 +13,11 @@ from attrs import frozen
 from skillwalker.cli.options import Globals, globals_of
 
 if TYPE_CHECKING:
+    from skillwalker.drafting import Draft
     from skillwalker.importing.reading import Imported
     from skillwalker.targets import Target
 
 _MOST_LEFT = 40  # lines of what was not taken over
-_MOST_NAMED = 40
 
 
 def init(
@@ -25,7 +25,9 @@ def init(
     named: Annotated[
         str | None,
         typer.Argument(
-            metavar="PLUGIN:SKILL", help="The skill or agent [default: the only one].", show_default=False
+            metavar="PLUGIN:SKILL",
+            help="The skill or agent, by its name or the path of its file [default: the only one].",
+            show_default=False,
         ),
     ] = None,
     source: Annotated[
@@ -39,8 +41,21 @@ def init(
     name: Annotated[
         str | None, typer.Option("--eval", metavar="NAME", help="The new eval's name [default: the skill's].")
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--type", metavar="TYPE", help="skill or agent, where both have the same name."),
+    ] = None,
+    rehearsed: Annotated[
+        str | None,
+        typer.Option(
+            "--rehearsal",
+            metavar="EVAL",
+            help="Write no eval: bring the rehearsal.json of this one up to date with its tests.json.",
+        ),
+    ] = None,
 ) -> None:
     """Write a first eval for a skill or agent that exists, or from other tools' files."""
+    from skillwalker.cli.rehearsal import rehearse
     from skillwalker.drafting import write_draft
     from skillwalker.errors import ConfigurationError
     from skillwalker.first_eval import first_eval
@@ -48,9 +63,16 @@ def init(
     from skillwalker.importing.converting import convert
     from skillwalker.importing.reading import read_source
     from skillwalker.importing.values import bare
-    from skillwalker.targets import broken_plugins, find_targets, root_for
+    from skillwalker.targets import broken_plugins, choose, find_targets, root_for
     from skillwalker.text import has_controls, safe
 
+    if kind not in (None, "skill", "agent"):
+        raise ConfigurationError([f"--type must be skill or agent, got {safe(kind)}"])
+    if rehearsed is not None:
+        if given := [one for one in (named, source, name, kind) if one is not None]:
+            raise ConfigurationError([f"--rehearsal is about an eval that exists; leave out {given[0]}"])
+        rehearse(globals_of(context), rehearsed)
+        return
     if name is not None and (
         path_fault(name) or "/" in name or name.startswith((".", "_")) or has_controls(name)
     ):
@@ -60,9 +82,10 @@ def init(
     imported = read_source(source, bare(named) if named else "") if source else None
     targets = find_targets(root)
     broken = broken_plugins(root)
-    again = _Again(known.given_root, source, name)
+    again = _Again(known.given_root, source, name, targets)
+    targets_of_kind = [one for one in targets if kind in (None, one.kind)]
     try:
-        target = _target(targets, named, imported, again)
+        target = choose(targets, named, kind) if named else _target(targets_of_kind, imported, again)
     except ConfigurationError as error:
         raise ConfigurationError([*(() if broken and not targets else error.problems), *broken]) from None
     notes: list[str] = []
@@ -81,6 +104,8 @@ def init(
     files = write_draft(draft, root, Path.cwd())
     _tell(known, root, files, target, [*notes, *broken], left, warnings)
     _tell_how_to_try(known, root, files[0].parent)
+    if not imported:
+        _tell_what_to_edit(draft, root, files[0])
 
 
 @frozen
@@ -90,21 +115,23 @@ class _Again:
     root: Path | None
     source: Path | None
     eval_name: str | None
+    targets: Sequence[Target]
 
-    def command(self, named: str) -> str:
-        words = ["skillwalker", *(("--root", str(self.root)) if self.root else ()), "init", named]
+    def command(self, target: Target) -> str:
+        from skillwalker.targets import reference
+
+        words = ["skillwalker", *(("--root", str(self.root)) if self.root else ()), "init"]
+        words += reference(target, self.targets)
         words += ["--from", str(self.source)] if self.source else []
         words += ["--eval", self.eval_name] if self.eval_name else []
         return shlex.join(words)
 
     def commands(self, targets: Sequence[Target]) -> list[str]:
         """A line for each of them."""
-        lines = [f"  {self.command(target.part.id)}" for target in targets[:_MOST_NAMED]]
-        more = len(targets) - len(lines)
-        return [*lines, f"  and {more} more"] if more else lines
+        return [f"  {self.command(target)}" for target in targets]
 
 
-def _target(targets: Sequence[Target], named: str | None, imported: Imported | None, again: _Again) -> Target:
+def _target(targets: Sequence[Target], imported: Imported | None, again: _Again) -> Target:
     """The skill or agent that is meant; asks where nothing says it and somebody is there.
 
     Raises:
@@ -113,11 +140,9 @@ def _target(targets: Sequence[Target], named: str | None, imported: Imported | N
     from skillwalker.cli.dry_run import can_ask
     from skillwalker.errors import ConfigurationError
     from skillwalker.importing.about import meant, named_in
-    from skillwalker.targets import NOTHING_HERE, choose
+    from skillwalker.targets import NOTHING_HERE
     from skillwalker.text import listed, safe
 
-    if named:
-        return choose(targets, named)
     if not targets:
         raise ConfigurationError([NOTHING_HERE])
     if imported:
@@ -163,7 +188,7 @@ def _of_another(
         [
             f"the file is about {other}, not about {target.part.id}; if that is meant all the same, name it "
             "in full:",
-            f"  {again.command(target.part.id)}",
+            f"  {again.command(target)}",
         ]
     )
 
@@ -215,3 +240,19 @@ def _tell_how_to_try(known: Globals, root: Path, directory: Path) -> None:
         what = f"the eval was written, but cannot be run yet; mend this, then try it with: {run}"
         raise ConfigurationError([what, *checked.problems])
     typer.echo(f"try it without a model: {run}")
+
+
+def _tell_what_to_edit(draft: Draft, root: Path, file: Path) -> None:
+    from skillwalker.drafting import EDIT_ME, shown
+    from skillwalker.text import count, safe
+
+    queries = [query["query"] for test in draft.tests for query in test.get("queries", ())]
+    marked = sum(query.startswith(EDIT_ME) for query in queries)
+    if not queries:
+        said = f"its rubric is marked {EDIT_ME}, and its task is a draft"
+    elif not marked:
+        said = "all queries are drafts: read them"
+    else:
+        others = "; all others are drafts too: read them" if marked < len(queries) else ""
+        said = f"{count(marked, 'query is', 'queries are')} marked {EDIT_ME}{others}"
+    typer.echo(f"now edit {safe(shown(file, root, Path.cwd()))}: {said}")

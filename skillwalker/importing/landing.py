@@ -80,12 +80,13 @@ def _dropped(parts: Sequence[str], prompt: str) -> int | None:
 def nowhere(prompt: str, files: Iterable[Sequence[str]]) -> Iterator[str]:
     """The files that a prompt names as if they were there, and that are none of `files`."""
     there = ["/".join(parts) for parts in files]
-    for name in dict.fromkeys(_asked(prompt)):
+    for name in dict.fromkeys(asked(prompt)):
         if not any(one == name or one.endswith("/" + name) or name.endswith("/" + one) for one in there):
             yield name
 
 
-def _asked(prompt: str) -> Iterator[str]:
+def asked(prompt: str) -> Iterator[str]:
+    """The files that a prompt names as if they were there, by the paths that it has for them."""
     made = set()
     for found in _NAMED.finditer(prompt):
         name = found[1]
