@@ -99,6 +99,14 @@ def test_a_context_that_does_not_exist_is_named() -> None:
         connect({"DOCKER_CONTEXT": "gone"})
 
 
+def test_a_context_whose_engine_does_not_answer_is_named(no_configuration: Path) -> None:
+    with closed_port() as port:
+        make_context(no_configuration, "far", f"tcp://127.0.0.1:{port}")
+        with pytest.raises(CannotStartError) as caught:
+            connect({"DOCKER_CONTEXT": "far"})
+    assert "The Docker context 'far' names this engine: start it, choose another with" in str(caught.value)
+
+
 def test_a_damaged_context_is_named(no_configuration: Path) -> None:
     make_context(no_configuration, "far", "tcp://127.0.0.1:1")
     (meta,) = no_configuration.rglob("meta.json")
@@ -122,7 +130,8 @@ def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
         connect({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"})
     message = str(caught.value)
     assert f"unix://{tmp_path}/none.sock (DOCKER_HOST): no such socket" in message
-    assert "DOCKER_HOST names this engine" in message
+    assert "DOCKER_HOST names this engine: start it, unset DOCKER_HOST, or point it at an engine" in message
+    assert "context" not in message
     assert "\n" not in message
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 10
 # For everything later: a read on a busy engine, not the life of a stream.
 CALL_SECONDS = 120
+_VARIABLE = "DOCKER_HOST"
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 
 
@@ -60,7 +61,7 @@ def endpoints(environment: Mapping[str, str]) -> tuple[Endpoint, ...]:
         ) from error
     tls = arguments.get("tls")
     if address := arguments.get("base_url"):
-        return (Endpoint(address, "DOCKER_HOST", chosen=True, tls=tls),)
+        return (Endpoint(address, _VARIABLE, chosen=True, tls=tls),)
 
     name = environment.get("DOCKER_CONTEXT") or get_current_context_name()
     if name and name != "default":
@@ -137,10 +138,12 @@ def _advice(failures: list[tuple[Endpoint, Exception]]) -> str:
             "An engine is there, but this user may not use it: `sudo usermod -aG docker $USER`, then log in "
             "again (or set DOCKER_HOST to an engine of your own, such as a rootless one)."
         )
+    if endpoint.source == _VARIABLE:
+        return f"{_VARIABLE} names this engine: start it, unset {_VARIABLE}, or point it at an engine that runs."
     if endpoint.chosen:
         return (
             f"{endpoint.source[0].upper()}{endpoint.source[1:]} names this engine: "
-            "start it, or point DOCKER_HOST or `docker context use` at one that runs."
+            f"start it, choose another with `docker context use`, or set {_VARIABLE} to one that runs."
         )
     if "connection refused" in reasons:
         return (
