@@ -402,16 +402,17 @@ def test_hostile_texts_of_a_plugin_cannot_steer_the_terminal(run_cli, root):
     manifest = {"name": "acme", "skills": ["./\x1b[2J\u202e"]}
     write(root / "acme" / ".claude-plugin" / "plugin.json", json.dumps(manifest))
 
+    for command in (["validate"], ["run", "--isolated", "--rehearse", "--dry-run"]):
+        called = run_cli("--root", root, *command)
+        assert r"./\x1b[2J\u202e does not exist" in called.err
+        assert not {"\x1b", "\u202e"} & set(called.out + called.err)
+
+
+def test_hostile_names_of_a_plan_cannot_steer_the_terminal(run_cli, root):
     an_eval(root, [{"name": "turned \u202e round", "expect": [SAYS]}], name="odd")
-
-    told = run_cli("--root", root, "validate")
     planned = run_cli("--root", root, "run", "--isolated", "--rehearse", "--dry-run")
-
-    assert r"./\x1b[2J\u202e does not exist" in told.err
-    assert r"./\x1b[2J\u202e does not exist" in planned.out
     assert r"odd::turned \u202e round" in planned.out
-    assert "\x1b" not in planned.out
-    assert "\u202e" not in planned.out
+    assert not {"\x1b", "\u202e"} & set(planned.out)
 
 
 def program(*arguments: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
