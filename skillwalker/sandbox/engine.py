@@ -139,7 +139,8 @@ def _advice(failures: list[tuple[Endpoint, Exception]]) -> str:
             "again (or set DOCKER_HOST to an engine of your own, such as a rootless one)."
         )
     if endpoint.source == _VARIABLE:
-        return f"{_VARIABLE} names this engine: start it, unset {_VARIABLE}, or point it at an engine that runs."
+        todo = f"start it, unset {_VARIABLE}, or point it at an engine that runs."
+        return f"{_VARIABLE} names this engine: {todo}"
     if endpoint.chosen:
         return (
             f"{endpoint.source[0].upper()}{endpoint.source[1:]} names this engine: "
