@@ -92,7 +92,7 @@ def test_there_are_workflows_for_pull_requests_and_for_the_night():
 def test_the_action_is_valid_and_its_inputs_are_told():
     jsonschema.validate(ACTION, schema("github-action.json"))
 
-    assert sorted(rows(CI, "so a new Skillwalker builds a new one.")) == sorted(ACTION["inputs"])
+    assert sorted(rows(CI, "The inputs of the action:")) == sorted(ACTION["inputs"])
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "an expression in a script lets its text be code"
 
@@ -110,6 +110,8 @@ def bash(tmp_path):
     for program in (home / "skillwalker/bin/skillwalker", home / "skillwalker/bin/docker"):
         write(program, f'#!/bin/sh\nprintf "%s|" "${{0##*/}}" "$@" >> {called}\necho >> {called}\n$PROGRAM\n')
         program.chmod(0o755)
+    python = write(home / "skillwalker/bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
 
     def run(script, **variables):
         outputs = tmp_path / "outputs"
@@ -136,16 +138,18 @@ GIVEN = {
     "CASSETTES": "cassettes",
     "OPTIONS": "",
     "REPORTS": "out",
+    "RESUME": "0",
 }
 
 
 def test_the_action_runs_what_was_asked_for(bash, tmp_path):
-    select, options = "csv::a test; rm -rf $HOME\n\nmore\n", "--trials=3\n--max-cost=10\n"
+    select, options = "csv::a test; rm -rf $HOME\n\nmore\n", "--trials=3\n--max-cost 10\n-k 'a; $(b) c' "
     done, [call], outputs = bash(step("Run"), **{**GIVEN, "SELECT": select, "OPTIONS": options})
 
     words = call.split("|")[1:-1]
     assert done.returncode == 0, done.stderr
-    assert words[:6] == ["run", "--isolated", "--trials=3", "--max-cost=10", "--replay", "cassettes"]
+    given = ["--trials=3", "--max-cost", "10", "-k", "a; $(b) c"]
+    assert words[:9] == ["run", "--isolated", *given, "--replay", "cassettes"]
     assert words[-3:] == ["--", "csv::a test; rm -rf $HOME", "more"]
     assert f"junit={tmp_path}/out/junit.xml" in words
     assert outputs == {"reports": f"{tmp_path}/out", "exit-code": "0"}
@@ -169,10 +173,80 @@ def test_the_action_says_who_answers(bash, model, expected):
     assert words[-1] == "--"
 
 
-def test_the_action_refuses_an_answerer_that_is_none(bash):
-    done, calls, _ = bash(step("Run"), **{**GIVEN, "MODEL": "gpt"})
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"MODEL": "gpt"}, "model must be replay, rehearse or real"),
+        ({"OPTIONS": "-k 'open"}, "options: a quote is not closed"),
+        ({"RESUME": "often"}, "resume must be a whole number"),
+    ],
+)
+def test_the_action_refuses_what_it_cannot_read(bash, given, told):
+    done, calls, outputs = bash(step("Run"), **{**GIVEN, **given})
 
-    assert (done.returncode, calls) == (4, [])
+    assert (done.returncode, calls, outputs["exit-code"]) == (4, [], "4")
+    assert done.stdout == f"::error::{told}\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "resume", "ends", "code"),
+    [
+        ("real", "2", "6 0", 0),
+        ("real", "1", "6 6 0", 6),
+        ("real", "2", "6 1", 1),
+        ("real", "0", "6 0", 6),
+        ("real", "1", "1 0", 1),
+        ("replay", "1", "6 0", 6),
+    ],
+)
+def test_the_action_tries_again_what_was_not_measured(bash, tmp_path, model, resume, ends, code):
+    write(tmp_path / "ends", "\n".join(ends.split()) + "\n")
+    write(tmp_path / "next", 'code=$(head -n 1 ends)\nsed -i 1d ends\nexit "$code"\n')
+    done, calls, outputs = bash(
+        step("Run"), **{**GIVEN, "MODEL": model, "RESUME": resume, "PROGRAM": f"exec sh {tmp_path}/next"}
+    )
+
+    assert (done.returncode, outputs["exit-code"]) == (code, str(code)), done.stderr
+    for again in calls[1:]:
+        assert again.split("|")[1:4] == ["run", "--resume", "last"]
+        assert f"junit={tmp_path}/out/junit.xml" in again
+    tried = len(ends.split()) - len((tmp_path / "ends").read_text().split())
+    assert len(calls) == tried
+
+
+@pytest.mark.parametrize("began", [True, False])
+def test_the_action_tells_where_the_run_is(bash, tmp_path, began):
+    write(tmp_path / ".skillwalker/runs/20260101T000000Z-aaaaaa/run.json", "{}")
+    program = "mkdir .skillwalker/runs/20260202T000000Z-bbbbbb" if began else "exit 4"
+    _, _, outputs = bash(step("Run"), **{**GIVEN, "PROGRAM": program})
+
+    expected = f"{tmp_path}/.skillwalker/runs/20260202T000000Z-bbbbbb" if began else None
+    assert outputs.get("run") == expected
+
+
+@pytest.mark.parametrize(("image", "ours"), [(None, "true"), ("registry.example/mine:1", "false")])
+def test_the_action_asks_which_image_is_used(bash, tmp_path, image, ours):
+    facts = {"tag": "a:b", "configured": {"image": image, "dockerfile": None}}
+    write(tmp_path / "facts.json", json.dumps(facts))
+    done, [call], outputs = bash(
+        step("Name the sandbox image"), ROOT=".", PROGRAM=f"cat {tmp_path}/facts.json"
+    )
+
+    assert call.split("|")[1:-1] == ["image", "info", "--format", "json"]
+    assert (done.returncode, outputs) == (0, {"tag": "a:b", "key": "a-b", "ours": ours})
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("Name the sandbox image", {"ROOT": "."}),
+        ("Load or build the image", {"TAG": "a:b", "FILE": "none", "KEEP": "true"}),
+    ],
+)
+def test_the_action_tells_the_exit_code_of_every_step(bash, name, given):
+    done, calls, outputs = bash(step(name), PROGRAM="exit 4", **given)
+
+    assert (done.returncode, len(calls), outputs) == (4, 1, {"exit-code": "4"})
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -193,21 +267,35 @@ def test_the_action_keeps_the_image(bash, tmp_path, cached):
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-def test_a_hook_takes_the_names_of_files_inside_an_eval(run_cli, tmp_path, monkeypatch, hook):
-    plugin(tmp_path)
-    an_eval(tmp_path, [{"name": "first", "expect": [SAYS]}], rubrics={"r.md": "- fine"})
-    write(tmp_path / "evals/README.md", "about")
+@pytest.mark.parametrize("place", ["", "packages/csv/"], ids=["top", "package"])
+def test_a_hook_takes_the_names_of_files_that_concern_evals(run_cli, tmp_path, monkeypatch, hook, place):
+    root = tmp_path / place
+    plugin(root)
+    an_eval(root, [{"name": "first", "expect": [SAYS]}], rubrics={"r.md": "- fine"})
+    write(root / "evals/README.md", "about")
+    write(root / "skillwalker.toml", "[run]\ntrials = 2\n")
+    write(tmp_path / "other/SKILL.md", "no eval uses it")
     monkeypatch.chdir(tmp_path)
     files = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
     given = [name for name in files if re.search(hook["files"], name)]
 
-    assert sorted(given) == ["evals/csv/prompts/p0.md", "evals/csv/rubrics/r.md", "evals/csv/tests.json"]
+    inside = [
+        "acme/.claude-plugin/plugin.json",
+        "acme/agents/auditor.md",
+        *(f"acme/skills/{name}/SKILL.md" for name in ("forked", "hello", "tidy")),
+        *(f"evals/csv/{name}" for name in ("prompts/p0.md", "rubrics/r.md", "tests.json")),
+        "skillwalker.toml",
+    ]
+    assert sorted(given) == sorted(["other/SKILL.md", *(f"{place}{name}" for name in inside)])
     program, *words = hook["entry"].split()
     assert program == "skillwalker"
-    called = run_cli(*words, *given)
-    assert called.code in (0, 1), called.err  # lint may find something
-    write(tmp_path / "evals/csv/tests.json", "{")
-    assert run_cli(*words, *given).code == 4
+    assert run_cli(*words, "other/SKILL.md").code == 0
+    for name in given:
+        called = run_cli(*words, name)
+        assert called.code in (0, 1), called.err  # lint may find something
+    write(root / "evals/csv/tests.json", "{")
+    called = run_cli(*words, f"{place}acme/skills/tidy/SKILL.md")
+    assert (called.code, f"{place}evals/csv/tests.json:1" in called.err) == (4, True)
 
 
 def test_the_page_for_pre_commit_names_hooks_that_exist():
@@ -215,6 +303,8 @@ def test_the_page_for_pre_commit_names_hooks_that_exist():
     named = [hook["id"] for repo in yaml.safe_load(block)["repos"] for hook in repo["hooks"]]
 
     assert named == [hook["id"] for hook in HOOKS]
+    [more] = re.findall(r"<!-- hooks: additional -->\n```yaml\n(.*?)```", CI, re.DOTALL)
+    assert [hook["id"] for hook in yaml.safe_load(more)] == named
 
 
 def test_python_versions_are_said_once_and_alike():

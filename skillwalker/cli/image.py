@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skillwalker.cli.options import Format, Output
+from skillwalker.cli.options import Format, Globals, Output, globals_of
 from skillwalker.cli.quick import QuickCommand
 
 if TYPE_CHECKING:
@@ -63,15 +63,19 @@ def build(
 
 
 @app.command(cls=QuickCommand)
-def info(ca_file: CaFile = None, base: Base = None, output: Output = Format.CONSOLE) -> None:
+def info(
+    context: typer.Context, ca_file: CaFile = None, base: Base = None, output: Output = Format.CONSOLE
+) -> None:
     """Say which image trials would run in, and what it is made from."""
     from skillwalker.sandbox.engine import connect
     from skillwalker.sandbox.image import find_image, read_inputs
+    from skillwalker.text import safe
 
     with closing(connect()) as client:
         inputs = read_inputs(client, base=base, ca_file=ca_file)
         found = find_image(client, inputs.tag)
-    facts = _facts(inputs, found)
+    configured = _configured(globals_of(context))
+    facts = {**_facts(inputs, found), "configured": configured}
     if output is Format.JSON:
         import json
 
@@ -90,6 +94,23 @@ def info(ca_file: CaFile = None, base: Base = None, output: Output = Format.CONS
         typer.echo(f"built on       {found.base or 'not known'}")
     for name, value in facts["inputs"].items():
         typer.echo(f"input          {name}: {'none' if value is None else value}")
+    if configured["image"]:
+        typer.echo(f"not used       the configuration names the image {safe(configured['image'])}")
+    elif configured["dockerfile"]:
+        typer.echo(f"on top of it   {safe(configured['dockerfile'])}, built by the first isolated run")
+
+
+def _configured(known: Globals) -> dict[str, str | None]:
+    """What configuration and environment put in place of ours, or on top of it; `run` tells what is wrong."""
+    import os
+
+    from skillwalker.configuration import Configuration, read_configuration
+    from skillwalker.sources import settle
+
+    root = known.found
+    values = settle({}, os.environ, read_configuration(root) if root else Configuration()).values
+    image, dockerfile = values.get("image"), values.get("dockerfile")
+    return {"image": image, "dockerfile": None if image or dockerfile is None else str(dockerfile)}
 
 
 def _facts(inputs: Inputs, found: ImageInfo | None) -> dict[str, Any]:
