@@ -25,11 +25,17 @@ _TRIGGERS = "a list of queries with what they should trigger"
 _GRADES = "grades of a run"
 
 _MOST = 16 << 20
+_BEGINNING = 8_000
 _REPORT_BEGINS = re.compile(
     r'\s*<!doctype html>.{0,1000}<meta name="generator" content="Skillwalker">'
     r'|\s*(<[?!][^>]*>\s*)*<testsuites [^>]*name="skillwalker '
     r"|\s*(\*\*[A-Z]{4,}[^\n]*\*\*\s+)?# Skillwalker: (passed|failed|unmeasured)\b"
-    r"|::(error|notice|warning)( (file|title)=|::)",
+    r"|::(error|notice|warning)( (file|title)=|::)"
+    # What is printed of a run, and of a test.
+    r"|([A-Z]{4,}: [^\n]*\n)?("
+    r"(PASSED|FAILED|UNMEASURED|NOT RUN) +[^\n]*::[^\n]*  \((skill|agent)-(call|prompt), "
+    r"|[^\n]+::[^\n]+  (passed|failed|unmeasured)\n  trial \d+: "
+    r"|judged again: \d+ trials?, no agent was run)",
     re.DOTALL | re.IGNORECASE,
 )
 _CASE = re.compile(rb"^(graders|execution)[ \t]*:", re.MULTILINE)
@@ -73,14 +79,15 @@ def file_gives_away(path: PurePosixPath, content: BinaryIO, directory: Path) -> 
         content: Read from where it stands; where it stands afterwards is not said.
         directory: The plugin's.
     """
-    text = _decoded(content.read(_MOST))
-    if _REPORT_BEGINS.match(text) or REPORT_MARK in text:
+    data = content.read(_MOST)
+    text = _decoded(data[:_BEGINNING])
+    if _REPORT_BEGINS.match(text) or REPORT_MARK.encode() in data or REPORT_MARK.encode("utf-16-le") in data:
         return _REPORT
     if text.startswith('{"cassette":'):
         return "a cassette"
     if not text.lstrip().startswith(("{", "[")):
         return None
-    value = _json(text)
+    value = _json(_decoded(data))
     if isinstance(value, dict) and any(_has(value, keys) for keys in _OWN_JSON):
         return _REPORT
     return None if _is_of_a_skill(path, directory) else _what(value, path)
@@ -91,6 +98,8 @@ def directory_gives_away(directory: Path) -> str | None:
     names = _names(directory)
     if {"run.json", "trials"} <= names:
         return "a stored run"
+    if "eval_metadata.json" in names or ("with_skill" in names and names & {"without_skill", "old_skill"}):
+        return "what a run of skill-creator left"
     graded = "case.yaml" in names and _CASE.search(_begins(directory / "case.yaml"))
     if graded or {"prompt.md", "graders"} <= names:
         return "a case of `claude plugin eval`"

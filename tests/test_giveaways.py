@@ -93,12 +93,15 @@ def test_cases_cassettes_and_copies_of_runs_are_left_out_as_a_whole(root: Path) 
     write(root / "tapes" / "a.jsonl", '{"cassette": 1}\n')
     write(root / "tapes" / "parts" / "p.json", "{}")
     write(root / "old" / "run.json", "{}")
+    for arm in ("with_skill", "without_skill"):
+        write(root / "csv-workspace" / "iteration-1" / "eval-0" / arm / "outputs" / "a.csv", "the answer")
     write(root / "old" / "trials" / "t" / "events.jsonl", "{}")
     assert files(root) == {"skills/csv/SKILL.md"}
     (told,) = the_plugin(root).withheld
     assert "checks/one/ (a case of `claude plugin eval`)" in told
     assert "tapes/ (cassettes)" in told
     assert "old/ (a stored run)" in told
+    assert "csv-workspace/iteration-1/eval-0/ (what a run of skill-creator left)" in told
 
 
 def test_what_a_plugin_needs_stays(root: Path) -> None:
@@ -117,6 +120,8 @@ def test_what_a_plugin_needs_stays(root: Path) -> None:
         "hooks/hooks.json": json.dumps(
             {"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "is it done?"}]}]}}
         ),
+        "fonts/a.woff": "\0\x01\udcff" * 5_000,
+        "CHANGES.txt": "FAILED tests::x  (before 1.0)\n",
         "page.html": "<!doctype html><title>x</title>",
         "junit.xml": '<testsuites name="others"></testsuites>',
         "notes.rst": "::\n\n  error\n",
@@ -125,7 +130,7 @@ def test_what_a_plugin_needs_stays(root: Path) -> None:
         "skills/csv/references/triggers.json": json.dumps(QUERIES),
     }
     for name, content in own.items():
-        write(root / name, content)
+        write(root / name, content.encode("utf-8", "surrogateescape"))
     assert files(root) == {"skills/csv/SKILL.md", *own}
     assert the_plugin(root).withheld == ()
 
@@ -144,12 +149,15 @@ def test_every_report_that_is_written_into_the_root_stays_out(
                 ["--root", str(root), "report", "--report", f"{format_}={root}/{source}-{format_}.txt"]
             ) in (0, 1)
     capsys.readouterr()
+    for name, words in {"own": ["last"], "one": ["last", "csv::clean"], "again": ["last~1"]}.items():
+        exit_code(["--root", str(root), "show", *words])
+        write(root / f"printed-{name}.log", capsys.readouterr().out)
     for command in (["show", "--format", "json"], ["compare", "last~1", "last", "--format", "json"]):
         exit_code(["--root", str(root), *command])
         write(root / f"{command[0]}.txt", json.dumps(json.loads(capsys.readouterr().out), indent=2))
     before = (root / "api-markdown.txt").read_text()
     write(root / "summary.md", f"# Nightly\n\n{before}")
-    assert len(list(root.glob("*.*"))) == 14
+    assert len(list(root.glob("*.*"))) == 17
     assert files(root) == {"skills/csv/SKILL.md"}
 
 
