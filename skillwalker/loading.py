@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -157,11 +158,32 @@ def _judged(entry: os.DirEntry[str]) -> tuple[bool, str]:
         names = listed([f"{entry.name}/{name}" for name in deeper], limit=3)
         todo = f"evals do not nest: {names} not read; move them up into {EVALS}/"
         return False, f"{shown}/ is no eval, and {todo}"
-    if similar := near(
-        FILE, (name for name in inner if name.endswith((".json", ".jsonc", ".yaml"))), limit=1
-    ):
-        return False, f"{shown}/ has no {FILE}, only {safe(similar[0])}: not read"
+    if similar := _similar(inner):
+        hint = f" (did you mean {FILE}?)" if _is_slip(similar) else ""
+        return False, f"{shown}/ has no {FILE}, only {safe(similar)}: not read{hint}"
     return True, ""
+
+
+def _similar(names: Iterable[str]) -> str | None:
+    """A file whose name comes near that of an eval's file."""
+    options = (name for name in names if name.endswith((".json", ".jsonc", ".yaml")))
+    return next(iter(near(FILE, options, limit=1)), None)
+
+
+def _is_slip(name: str) -> bool:
+    """Whether it is ours but for its name; `evals.json` is another tool's."""
+    return name.casefold().startswith("test")
+
+
+def misnamed(root: Path) -> tuple[str, ...]:
+    """Files below `evals/`, relative to `root`, that were meant to be an eval's, where there is none."""
+    found = []
+    for directory in sorted(root.glob(f"{EVALS}/*/")):
+        with contextlib.suppress(OSError):
+            names = os.listdir(directory)
+            if FILE not in names and (similar := _similar(names)) and _is_slip(similar):
+                found.append(f"{EVALS}/{directory.name}/{similar}")
+    return tuple(found)
 
 
 def _foreign(names: list[str]) -> tuple[str, ...]:

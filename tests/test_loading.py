@@ -278,7 +278,7 @@ def test_files_of_other_tools_are_noted(tmp_path: Path) -> None:
     assert found.notes == (
         "3 entries of other tools in evals/ are not read: case-1/, evals.json, queries.yaml",
         "evals/results/ is no eval, and evals do not nest: results/2026 not read; move them up into evals/",
-        "evals/similar/ has no tests.json, only test.json: not read",
+        "evals/similar/ has no tests.json, only test.json: not read (did you mean tests.json?)",
     )
 
 

@@ -121,7 +121,11 @@ def test_where_no_eval_is_the_way_to_the_first_one_is_told(
     assert called.code == 5
     assert "`skillwalker init` writes a first eval for a skill or an agent; or go to a" in called.err
     write(tmp_path / "evals/evals.json", "[]")
+    write(tmp_path / "evals/more/evals.json", "[]")
     assert "what is in evals/ here can be taken over with --from evals" in run_cli("validate").err
+    write(tmp_path / "evals/minutes/test.json", "{}")
+    said = run_cli("validate")
+    assert (said.code, ", but evals/minutes/test.json: did you mean tests.json?" in said.err) == (5, True)
     assert "`skillwalker init` writes a first one" in run_cli("--root", tmp_path, "list", "evals", "x").err
     assert (
         f"no runs yet below {tmp_path}/.skillwalker/runs; `skillwalker run` makes"

@@ -199,10 +199,17 @@ class Globals:
     @staticmethod
     def _required(found: Path | None, select: Sequence[str] = ()) -> Path:
         from skillwalker.errors import NothingSelectedError
-        from skillwalker.text import listed
+        from skillwalker.loading import misnamed
+        from skillwalker.text import listed, safe
 
         if found is None:
             here = Path.cwd()
+            if slips := misnamed(here):
+                names = listed([safe(name) for name in slips], 3)
+                raise NothingSelectedError(
+                    f"no evals/*/tests.json in {here} or above it, but {names}: did you mean tests.json? "
+                    "Rename it"
+                )
             others = " (what is in evals/ here can be taken over with --from evals)"
             paths = [word for word in select if "\0" not in word and os.path.lexists(word)]
             beside = f", nor in {listed(paths, 3)} or above" if paths else ""
