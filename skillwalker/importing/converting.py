@@ -36,6 +36,40 @@ class Converted:
     notes: list[str] = field(factory=list)
 
 
+@define
+class _Told:
+    """What is told once, of all tests that it is true of.
+
+    Attributes:
+        skipped: Tests that are switched off.
+        absent: Tests whose prompts name files that are nowhere, with those.
+        unrehearsed: Tests that fail when they are rehearsed, with the types of expectations that do.
+    """
+
+    skipped: list[str] = field(factory=list)
+    absent: list[str] = field(factory=list)
+    unrehearsed: dict[str, list[str]] = field(factory=dict)
+
+    def tell(self, done: Converted) -> None:
+        if self.absent:
+            done.notes.append(
+                f"prompts name files, and no input file is called so: {listed(self.absent, 8)}; what should "
+                "be there from the start goes into the test's scaffold"
+            )
+        if self.unrehearsed:
+            kinds = dict.fromkeys(kind for unmet in self.unrehearsed.values() for kind in unmet)
+            fail = count(len(self.unrehearsed), "test fails when it is", "tests fail when they are")
+            done.notes.append(
+                f"{fail} rehearsed, for nothing is done there for {listed(kinds)}: {listed(self.unrehearsed, 8)}"
+            )
+        if self.skipped:
+            done.warnings.append(
+                f"{count(len(self.skipped), 'test is', 'tests are')} switched off, for want of input files: "
+                f"{listed(self.skipped, 8)}; put the files into the scaffold that its `skip` in tests.json "
+                "names, and remove that line"
+            )
+
+
 def convert(
     imported: Imported, target: Target, targets: Sequence[Target], name: str, root: Path | None = None
 ) -> Converted:
@@ -49,21 +83,10 @@ def convert(
     done = Converted(draft, left, notes=list(imported.found.noted()))
     _add_queries(done, imported.found.queries)
     places = Places.around(imported.files, target, root)
-    skipped: list[str] = []
-    absent: list[str] = []
+    told = _Told()
     for number, case in enumerate(imported.found.cases, 1):
-        _add_case(done, case, number, places, targets, skipped, absent)
-    if absent:
-        done.notes.append(
-            f"prompts name files, and no input file is called so: {listed(absent, 8)}; what should be there "
-            "from the start goes into the test's scaffold"
-        )
-    if skipped:
-        done.warnings.append(
-            f"{count(len(skipped), 'test is', 'tests are')} switched off, for want of input files: "
-            f"{listed(skipped, 8)}; put the files into the scaffold that its `skip` in tests.json names, and "
-            "remove that line"
-        )
+        _add_case(done, case, number, places, targets, told)
+    told.tell(done)
     draft.rehearse_queries()
     return done
 
@@ -119,8 +142,7 @@ def _add_case(
     number: int,
     places: Places,
     targets: Sequence[Target],
-    skipped: list[str],
-    absent: list[str],
+    told: _Told,
 ) -> None:
     draft, target = done.draft, done.draft.target
     title = case.name if not has_controls(case.name) else ""
@@ -172,14 +194,13 @@ def _add_case(
             more["skip"] = f"{which} missing: complete scaffolds/{folder}/{scaffold}, and remove this line"
     there = [*inputs.put, *(tuple(one.path.split("/")) for one in case.files)]
     if named := [one for one in nowhere(case.prompt, there) if not (places.own / one).exists()]:
-        absent.append(f"{title} ({', '.join(named[:5])})")
+        told.absent.append(f"{title} ({', '.join(named[:5])})")
     name = draft.add_prompt(title, case.prompt, expect, **more)
-    if beyond := [kind for one in expect for kind in one if kind not in BUILT_IN]:
-        done.notes.append(
-            f"{who}: its rehearsal does nothing for {listed(dict.fromkeys(beyond))}, so it fails there"
-        )
+    unmet = [kind for one in expect for kind in one if kind not in BUILT_IN]
+    if unmet:
+        told.unrehearsed[name] = unmet
     if "skip" in more:
-        skipped.append(name)
+        told.skipped.append(name)
     texts = [one["result-contains"] for one in expect if "result-contains" in one]
     called = called or target.kind == "agent"
     answer = "\n".join(texts) or ANSWER
