@@ -175,6 +175,10 @@ def test_a_failed_test_without_a_script_says_that_words_were_compared():
     ):
         lines = report(evolve(failed, scripted=scripted), source=source)
         assert any("script this test in rehearsal.json" in line for line in lines) is told
+    work = report(evolve(failed, scripted=False, type="skill-prompt"), source="rehearsal")
+    assert not any("init --rehearsal" in line for line in work)
+    call = report(evolve(failed, scripted=False, type="skill-call", eval="my eval"), source="rehearsal")
+    assert any("or let skillwalker init --rehearsal 'my eval' do it" in line for line in call)
 
 
 def test_what_a_trial_notes_is_shown_whether_it_passed_or_not():

@@ -134,3 +134,48 @@ def test_a_description_that_claude_code_makes_up_is_not_the_authors(root: Path, 
     text = (root / "evals/gardener/tests.json").read_text("utf-8")
     assert "Agent from" not in text
     assert '"query": "EDIT ME: what would somebody type who needs this? gardener"' in text
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_a_near_miss_comes_from_the_same_plugin_and_shares_more_than_a_chance_word(
+    root: Path, drafted: Callable[[str], Queries], near: bool
+) -> None:
+    plugin = root / "orchard"
+    skill(plugin, "graft-trees", "Grafts apple trees in spring. Use when the user requests a new apple sort.")
+    skill(plugin, "plan-parties", "Breaks down requests of guests into detailed and seasonal spring menus.")
+    if near:
+        skill(plugin, "fell-trees", "Fells old apple trees safely.")
+    write(root / "market" / MANIFEST, json.dumps({"name": "market"}))
+    skill(root / "market", "sell-apples", "Sells apple trees in spring markets.")
+    found = drafted("graft-trees")[False]
+    assert found == ["Fell old apple trees safely."] if near else found[0].startswith("EDIT ME: ")
+
+
+def test_no_query_names_a_neighbour(root: Path, drafted: Callable[[str], Queries]) -> None:
+    plugin = root / "orchard"
+    skill(plugin, "graft-trees", "Grafts apple trees in spring.")
+    skill(
+        plugin,
+        "fell-trees",
+        "Fells apple trees after graft-trees has failed. Chops apple trees for graft-trees.",
+    )
+    skill(plugin, "move-trees", "Moves apple trees using the graft-trees skill.")
+    assert drafted("graft-trees")[False] == ["Move apple trees."]
+    assert drafted("move-trees")[True] == ["Move apple trees."]
+
+
+@pytest.mark.parametrize("kind", ["skill", "agent"])
+def test_the_criteria_of_a_task_are_marked_and_speak_of_what_is_tested(
+    root: Path, run_cli: Cli, kind: str
+) -> None:
+    make = skill if kind == "skill" else agent
+    make(root / "orchard", "graft", "Grafts apple trees in spring.")
+    called = run_cli("--root", root, "init", "graft")
+    text = (root / "evals/graft/rubrics/graft.md").read_text("utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert lines
+    assert all(line.startswith("- EDIT ME: ") for line in lines)
+    assert f"would fail without the {kind}." in text
+    assert ("skill" in text) is (kind == "skill")
+    said = "1 query is marked EDIT ME; all others are drafts too: read them"
+    assert called.out.splitlines()[-1] == f"now edit {root / 'evals/graft/tests.json'}: {said}"

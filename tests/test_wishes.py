@@ -35,6 +35,11 @@ from skillwalker.wishes.verbs import BASES, base, gerund, is_verb_here, third_pe
             ["Audit features, screens, and flows of a parking app."],
         ),
         ("The `mapkit` package lets you compare two maps.", ["Compare two maps."]),
+        ("Use when the user wants to pick, sort, or speed up slow presses.", ["Speed up slow presses."]),
+        ("Use for focused, careful pruning work.", ["I need help with focused, careful pruning work."]),
+        ("Picks apples from the shelf, and recommends.", ["Pick apples from the shelf."]),
+        ("Stores apples in the cellar and outputs a list of boxes.", ["Store apples in the cellar."]),
+        ("Weighs apples using the scale-master skill.", ["Weigh apples."]),
         # What it is: a guide for something, somebody who does something, a subject.
         ("Guide for writing effective wedding speeches.", ["Write effective wedding speeches."]),
         ("Expert gardener agent that prunes fruit trees.", ["Prune fruit trees."]),
@@ -123,6 +128,14 @@ def test_what_it_is_not_for_is_what_comes_near(description: str, unwanted: list[
         "Requires Node 22.",
         "Must be run before anything else.",
         "Draws \x1b[31m maps.",
+        # Cut, of one word, about itself, or no noun at the end.
+        "Use for gentle, slow pruning.",
+        "Use for orchards where picking apples takes long.",
+        "Multi-expert orchard panel synthesizing Newton.",
+        "Orchard classifier v2.",
+        "Pick mode.",
+        "Selects the best result.",
+        "Apple trees, pear trees, plum trees, hedges, pots.",
     ],
 )
 def test_what_says_nothing_of_requests_gives_none(description: str) -> None:

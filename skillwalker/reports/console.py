@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from skillwalker.claude_code import CALL_TYPES
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome
 from skillwalker.reports.figures import activation_tables, controls, judges_cost, passed_of, saved
@@ -182,8 +184,11 @@ test_lines.__test__ = False  # type: ignore[attr-defined]
 
 def script_hint(run: RunResult, test: TestResult) -> str | None:
     """What to do about a failure that tells only how a rehearsal's rule is; None for other tests."""
-    rehearsed = run.model_source == "rehearsal"
-    return _NO_SCRIPT if test.outcome is Outcome.FAILED and rehearsed and test.scripted is False else None
+    if run.model_source != "rehearsal" or test.outcome is not Outcome.FAILED or test.scripted is not False:
+        return None
+    if test.type not in CALL_TYPES:
+        return _NO_SCRIPT
+    return f"{_NO_SCRIPT}, or let skillwalker init --rehearsal {safe(shlex.quote(test.eval))} do it"
 
 
 def _aside(trial: TrialResult, paint: Paint, *, numbered: bool) -> Iterator[str]:

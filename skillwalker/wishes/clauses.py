@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from skillwalker.wishes.doubts import is_adjective
 from skillwalker.wishes.phrasing import I_NEED_HELP, finished, help_with, imperatives, tidied
 from skillwalker.wishes.verbs import ALSO_NOUNS, base, gerund, third_person, words
 
@@ -108,9 +109,14 @@ def subjects(text: str, *, lead: str = I_NEED_HELP, most: int = 2) -> Iterator[s
 
 def _items(text: str) -> list[str]:
     parts = re.split(r"\s*[,;|•]\s*(?:(?:and/or|or|and)\s+)?|\s+or\s+(?=\w+ing\s)", text.replace("\n", ", "))
-    plain = (one.strip(" .-*`") for one in parts)
+    items: list[str] = []
+    for one in (part.strip(" .-*`") for part in parts):
+        if items and is_adjective(items[-1]):  # `focused, small changes` is one
+            items[-1] += f", {one}"
+        else:
+            items.append(one)
     return [
-        one for one in plain if one and not re.match(r"(?:and|or|etc|any|more|similar)\b", one, re.IGNORECASE)
+        one for one in items if one and not re.match(r"(?:and|or|etc|any|more|similar)\b", one, re.IGNORECASE)
     ]
 
 

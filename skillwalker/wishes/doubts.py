@@ -80,7 +80,8 @@ def is_subject(text: str, *, least: int = 2) -> bool:
     bare = _ARTICLE.sub("", plain, count=1)
     if bare == plain and len(plain.split()) < least:
         return False
-    if "," in bare and not _LIST.match(bare):
+    parts = bare.split(", ")
+    if not _LIST.match(bare) and not all(map(is_adjective, parts[:-1])):
         return False
     found = bare.split()
     if not found or _RELATIVE.search(bare) or _ITSELF.search(bare):
@@ -90,7 +91,7 @@ def is_subject(text: str, *, least: int = 2) -> bool:
         return False
     for before, word, after in zip(found[:-1], found[1:], [*found[2:], ""], strict=False):
         acts = re.fullmatch(r"[a-z]+ing", word) and before.lower() not in _BEFORE_GERUND
-        if acts and after and after.lower().strip(",") not in NOUN_HEADS | _BEFORE_GERUND:
+        if acts and after and after.lower().strip(",") not in NOUN_HEADS | _BEFORE_GERUND | {"work"}:
             return False
     return _ends_in_noun(found)
 
@@ -101,12 +102,13 @@ def _ends_in_noun(found: list[str]) -> bool:
     if last.endswith("ing") and not last.endswith(("thing", "string", "ring", "king")):
         made = gerund(last) or re.fullmatch(r"[a-z]{3,}ing", last)
         if made and len(found) > 1 and before not in _BEFORE_GERUND:
-            return not _is_adjective(before)
+            return not is_adjective(before)
         return len(found) > 1
-    return not _is_adjective(last)
+    return not is_adjective(last)
 
 
-def _is_adjective(word: str) -> bool:
+def is_adjective(word: str) -> bool:
+    """Whether a word ends like an adjective, or stands for a number of a version."""
     last = word.rpartition("-")[2] or word
     if last in _NO_NOUNS or re.fullmatch(r"v?\d+(?:\.\d+)*", last):
         return True
@@ -128,7 +130,7 @@ def _is_doubtful_order(verb: str, what: str) -> bool:
     last = bare[-1].strip("'\"`")
     if len(bare) == 2 and re.search(r"[^s]s$", bare[0]):
         return False  # `bugs test-first`
-    if _VAGUE.fullmatch(what) or _is_adjective(last.lower()) or last.lower() in ("mode", "patterns"):
+    if _VAGUE.fullmatch(what) or is_adjective(last.lower()) or last.lower() in ("mode", "patterns"):
         return True
     if len(bare) == 1 and last.islower() and last.endswith("ing"):
         return True

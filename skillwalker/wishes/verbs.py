@@ -35,8 +35,8 @@ BASES = words(
     examine exchange exclude execute expand expedite experiment explain explore export expose extend
     extract extrapolate facilitate fell fetch file fill filter finalize find fine-tune finish fix flag
     flatten flip focus fold follow forecast forge format formulate forward frame freeze fulfil fund fuse
-    gather gauge generate get give grade graft grant graph greet grind groom guide handle harden harvest
-    hash help hide highlight hire host hunt identify illustrate implement import improve impute
+    gather gauge generate get give grade graft grant go graph greet grill grind groom guide handle harden
+    harvest hash help hide highlight hire host hunt identify illustrate implement import improve impute
     incorporate index infer inform ingest initialise initialize inject insert inspect inspire install
     instantiate instrument integrate interact intercept interpolate interpret interview introduce
     inventory invert investigate invite invoice invoke irrigate isolate iterate join judge juggle
@@ -45,7 +45,7 @@ BASES = words(
     memorize mend mentor merge message migrate mine minimize mix mock model moderate modernize modify
     monitor mount move mute name narrate navigate negotiate normalise normalize note notify nudge
     obfuscate observe obtain offer onboard open operate optimise optimize orchestrate order organise
-    organize orient outline overhaul overlay package paint paraphrase parse paste patch pause pay
+    organize orient outline output overhaul overlay package paint paraphrase parse paste patch pause pay
     percolate perform permute persist personalize photograph phrase pick pin pitch place plan plant play
     plot point polish poll populate port post practice practise praise predict prepare prepend present
     preserve press prevent preview price print prioritize probe process procure produce profile program
@@ -78,7 +78,7 @@ BASES = words(
 NOT_ASKED_FOR = words(
     """
     achieve activate address contain cover enable enforce ensure focus follow have include keep leverage
-    offer provide require respect specialize support use work
+    offer output provide require respect specialize support use work
     """
 )
 """What a skill does while it works; nobody asks for that."""
