@@ -108,8 +108,8 @@ def _configured(known: Globals) -> dict[str, str | None]:
     from skillwalker.sources import settle
 
     root = known.found
-    values = settle({}, os.environ, read_configuration(root) if root else Configuration()).values
-    image, dockerfile = values.get("image"), values.get("dockerfile")
+    configuration = read_configuration(root) if root else Configuration()
+    image, dockerfile = settle({}, os.environ, configuration).values.get("image"), configuration.dockerfile
     return {"image": image, "dockerfile": None if image or dockerfile is None else str(dockerfile)}
 
 

@@ -339,6 +339,22 @@ def test_image_info_tells_what_it_is_made_from(docker_client: DockerClient) -> N
     assert "not built yet" in skillwalker("image", "info", "--base", "debian:none").stdout
 
 
+def test_image_info_tells_what_is_used_instead(docker_client: DockerClient, tmp_path: Path) -> None:
+    root = ("--root", str(tmp_path))
+    shown = ("image", "info", "--format", "json")
+    assert json.loads(skillwalker(*root, *shown).stdout)["configured"] == {"image": None, "dockerfile": None}
+    (tmp_path / "skillwalker.toml").write_text('[sandbox]\nimage = "registry.example/mine:1"\n')
+    named = json.loads(skillwalker(*root, *shown).stdout)["configured"]
+    assert named == {"image": "registry.example/mine:1", "dockerfile": None}
+    assert "names the image registry.example/mine:1" in skillwalker(*root, "image", "info").stdout
+    (tmp_path / "Dockerfile").write_text("FROM x\n")
+    (tmp_path / "skillwalker.toml").write_text('[sandbox]\ndockerfile = "Dockerfile"\n')
+    on_top = {"image": None, "dockerfile": str(tmp_path / "Dockerfile")}
+    assert json.loads(skillwalker(*root, *shown).stdout)["configured"] == on_top
+    other = json.loads(skillwalker(*root, *shown, SKILLWALKER_IMAGE="a:b").stdout)["configured"]
+    assert other == {"image": "a:b", "dockerfile": None}
+
+
 def test_a_users_dockerfile_can_be_built_ahead(
     docker_client: DockerClient, users_dockerfile: Path, scratch_tags: list[str]
 ) -> None:
