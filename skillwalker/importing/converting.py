@@ -60,7 +60,8 @@ class _Told:
             kinds = dict.fromkeys(kind for unmet in self.unrehearsed.values() for kind in unmet)
             fail = count(len(self.unrehearsed), "test fails when it is", "tests fail when they are")
             done.notes.append(
-                f"{fail} rehearsed, for nothing is done there for {listed(kinds)}: {listed(self.unrehearsed, 8)}"
+                f"{fail} rehearsed, for nothing is done there for {listed(kinds)}: "
+                f"{listed(self.unrehearsed, 8)}"
             )
         if self.skipped:
             done.warnings.append(
