@@ -29,7 +29,7 @@ _NO_NOUNS = words("""
     same short simple slow small specific such up valid various well wide
     """)
 _ITSELF = re.compile(
-    r"(?:skills?|agents?|sub-?agents?|registry|plugins?|router|classifier|retriever|reasoner|reviewer|scheduler|mode)$",
+    r"(?:skills?|agents?|sub-?agents?|registry|plugins?|router|classifier|retriever|reasoner|reviewer|scheduler|mode|team|wizard|help)$",
     re.IGNORECASE,
 )
 _RELATIVE = re.compile(
@@ -50,9 +50,10 @@ _MASS = words("""
 _ACRONYM = re.compile(r"[A-Z]{2}|[A-Z].*[A-Z]|\d")
 _LIST = re.compile(r"[^,]+(?:,\s*[^,]+)+,?\s+(?:and|or)\s+[^,]+$")
 _PREPOSITION = re.compile(r"(?:between|among|of|than|from|across|per|as|via|against)\s", re.IGNORECASE)
+_CUT = re.compile(r"(?:on|with|to|in|for|from|at|up|out|into),", re.IGNORECASE)
 _OUTCOME = re.compile(r"(?:the|its|their|it|them|this|these|those|each)\s", re.IGNORECASE)
 _UNFINISHED = re.compile(r"\s(?:one way|such|so|other|another)\.$", re.IGNORECASE)
-_THREE_IN_ONE = re.compile(r"\w+/\w+/\w+")
+_JOINED = re.compile(r"\w+/\w+/\w+|\s[/+]\s")
 
 
 def is_doubtful(request: str) -> bool:
@@ -61,7 +62,7 @@ def is_doubtful(request: str) -> bool:
         return True
     if said := _LEADS.match(request):
         what = said["what"]
-        if _THREE_IN_ONE.search(what):
+        if _JOINED.search(what):
             return True
         if request.startswith("I need ") and not request.startswith("I need help"):
             countable = re.search(r"(?:s|ing)$", what) or what.split()[-1] in _MASS
@@ -120,7 +121,7 @@ def _is_doubtful_order(verb: str, what: str) -> bool:
     found = what.split()
     if not found:
         return True
-    if _PREPOSITION.match(what) and len(found) < 4:
+    if (_PREPOSITION.match(what) and len(found) < 4) or _CUT.match(what):
         return True
     if what.count(",") > 2 and verb in ALSO_NOUNS and not _ARTICLE.match(what):
         return True  # `Design tokens, palettes, scales, ...`: subjects
