@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,9 @@ from skillwalker.text import safe
 
 REHEARSAL_FILE = "rehearsal.json"
 SETTINGS = ".claude"
+
+_FIELD = re.compile(r"\.(skill|agent)File$")
+_ALONE = re.compile(r'^must be plugin:.*, not "([^":]+)"$')
 
 
 @frozen
@@ -143,6 +147,7 @@ def _check_eval(directory: Path, root: Path, registry: Registry, *, rehearsed: b
     if draft is None:
         return Checked((), loaded.placed())
     plugins = load_plugins(root, draft.plugins)
+    loaded = evolve(loaded, problems=tuple(_hinted(one, plugins) for one in loaded.problems))
     problems = [
         Problem(safe(message), path="plugins" if index is None else f"plugins[{index}]")
         for index, message in plugins.problems
@@ -170,6 +175,14 @@ def _check_eval(directory: Path, root: Path, registry: Registry, *, rehearsed: b
         unread = [evolve(one, message=f"{one.message} (its faults count in every run)") for one in unread]
         return Checked(tuple(tests), (*loaded.placed(problems), *unread), (*unused, *beside))
     return Checked(tuple(tests), (*loaded.placed(problems), *unread), (*unused, *scripted))
+
+
+def _hinted(problem: Problem, plugins: PluginSet) -> Problem:
+    """With the full name, where `skillFile` or `agentFile` has a name alone that a plugin knows."""
+    field, alone = _FIELD.search(problem.path or ""), _ALONE.search(problem.message)
+    if not (field and alone):
+        return problem
+    return evolve(problem, message=problem.message + plugins.hint_for(alone[1], field[1]))
 
 
 def _of_no_use(problem: Problem) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -14,7 +15,7 @@ from skillwalker.giveaways import directory_gives_away, file_gives_away
 from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
-from skillwalker.text import count, did_you_mean, listed
+from skillwalker.text import count, did_you_mean, listed, near, safe
 from skillwalker.tree import Tree, private_of
 
 Part = TypeVar("Part", Skill, Agent)
@@ -221,10 +222,17 @@ class PluginSet:
         """
         return tuple((plugin.directory.name, plugin.tree) for plugin in self.plugins)
 
+    def hint_for(self, name: str, kind: str) -> str:
+        """What a `skill`'s or `agent`'s name alone may mean: to be appended to a message, or nothing."""
+        having = (plugin for plugin in self.plugins if name in _tails(plugin, kind))
+        full = " or ".join(safe(f"{plugin.name}:{name}") for plugin in having)
+        return f" (did you mean {full}?)" if full else ""
+
     def _split(self, reference: str, kind: str) -> tuple[str, str]:
         prefix, colon, tail = reference.partition(":")
         if not (prefix and colon and tail):
-            raise UnresolvedError(f"expected plugin:{kind}, got {reference!r}")
+            hint = self.hint_for(reference, kind)
+            raise UnresolvedError(f"expected plugin:{kind}, got {reference!r}{hint}")
         return prefix, tail
 
     def _plugin(self, prefix: str) -> Plugin:
@@ -250,13 +258,31 @@ def _only(
         places = " and ".join(str(part.path.relative_to(plugin.root)) for part in found)
         raise UnresolvedError(f"{reference} is the name of two {kind}s, {places}; rename one")
     tails = [_tail(part) for part in all_of_it]
-    have = f"it has {listed(tails)}" if tails else f"it has no {kind}s"
+    have = f"it has {listed(tails)}" if tails else f"it has no {kind}s{_looked(plugin, kind)}"
     tail = reference.partition(":")[2]
     ignored = [notice for notice in plugin.notices if notice.startswith(f"{kind}s/{tail}/")]
     why = "".join(f"; {notice}" for notice in ignored)
     raise UnresolvedError(
         f"the plugin {_shown(plugin)} has no {kind} {tail}; {have}{did_you_mean(tail, tails)}{why}"
     )
+
+
+def _tails(plugin: Plugin, kind: str) -> list[str]:
+    """What names a skill or an agent of a plugin without it."""
+    parts: tuple[Skill | Agent, ...] = plugin.skills if kind == "skill" else plugin.agents
+    return [_tail(part) for part in parts]
+
+
+def _looked(plugin: Plugin, kind: str) -> str:
+    """Where Claude Code looks for them, and what lies there under a name that comes near."""
+    where = "skills/*/SKILL.md" if kind == "skill" else "agents/**/*.md"
+    try:
+        there = [entry.name for entry in os.scandir(plugin.directory) if entry.is_dir()]
+    except OSError:
+        there = []
+    others = [name for name in there if name != f"{kind}s"]
+    meant = near(f"{kind}s", others, limit=1) if f"{kind}s" not in there else ()
+    return f" (Claude Code looks for {where}{f'; is {safe(meant[0])}/ meant to be it?' if meant else ''})"
 
 
 def _tail(part: Skill | Agent) -> str:

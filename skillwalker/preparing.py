@@ -31,10 +31,8 @@ from skillwalker.text import listed
 if TYPE_CHECKING:
     from skillwalker.sandbox.network import Network
 
-_WHAT_TO_TYPE = (
-    "type `skillwalker run --isolated --rehearse` to run in containers, "
-    "or `skillwalker run --rehearse --yes` on this machine"
-)
+_WHAT_TO_TYPE = "type `skillwalker run --isolated --rehearse` to run in containers"
+_OR_HERE = ", or `skillwalker run --rehearse --yes` on this machine"
 _NO_COMMANDS = (
     "expectations that run commands need --isolated; here they will be unmeasured, and so their tests"
 )
@@ -113,7 +111,8 @@ def require_startable(prepared: Prepared, environment: Mapping[str, str]) -> Non
     problems += [*unanswered, *_cap_problems(prepared)]
     no_model = model_source(request) == "api" and not find_credentials(environment).used
     if unanswered and no_model and not request.isolated:
-        problems.insert(0, Problem(_WHAT_TO_TYPE))
+        here = _OR_HERE if find_program(request.claude) else ""
+        problems.insert(0, Problem(_WHAT_TO_TYPE + here))
     if problems:
         raise ConfigurationError(problems)
 
@@ -128,9 +127,8 @@ def _sandbox_problems(request: RunRequest) -> list[Problem]:
         problems.append(Problem("trials on this machine need Linux or macOS; add --isolated to the command"))
     elif find_program(request.claude) is None:
         what = f"--claude {request.claude} is no program" if request.claude else "there is no claude on PATH"
-        problems.append(
-            Problem(f"{what}: install Claude Code, name it with --claude PATH, or add --isolated")
-        )
+        either = "install Claude Code, or name it with --claude PATH"
+        problems.append(Problem(f"add --isolated to run in containers: {what} (or {either})"))
     if request.image:
         problems.append(Problem("--image is for runs in containers; add --isolated to the command"))
     if not request.permitted:

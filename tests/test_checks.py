@@ -42,3 +42,20 @@ def test_what_follows_from_a_problem_is_not_told(test, paths, tmp_path):
     found = check_evals([directory], tmp_path, Registry.scan())
 
     assert [problem.path for problem in found.problems] == paths
+
+
+@pytest.mark.parametrize(
+    ("test", "hint"),
+    [
+        ({"type": "skill-call", "skillFile": "tidy", "expect": [{"skill-call": True}]}, "acme:tidy"),
+        ({"type": "agent-call", "agentFile": "auditor", "expect": [{"agent-call": True}]}, "acme:auditor"),
+        ({"type": "skill-call", "skillFile": "auditor", "expect": [{"skill-call": True}]}, None),
+    ],
+)
+def test_a_name_alone_is_completed_where_a_plugin_knows_it(test, hint, tmp_path):
+    plugin(tmp_path)
+    directory = an_eval(tmp_path, [{"name": "x", **test}])
+
+    [problem] = check_evals([directory], tmp_path, Registry.scan()).problems
+
+    assert problem.message.endswith(f" (did you mean {hint}?)" if hint else 'not "auditor"')

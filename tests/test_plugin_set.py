@@ -45,7 +45,10 @@ def test_references_are_split_at_the_first_colon(found: PluginSet) -> None:
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("tidy-csv", "expected plugin:skill, got 'tidy-csv'"),
+        (
+            "tidy-csv",
+            "expected plugin:skill, got 'tidy-csv' (did you mean tools:tidy-csv or other:tidy-csv?)",
+        ),
         (":x", "expected plugin:skill"),
         ("tools:", "expected plugin:skill"),
         ("tool:tidy-csv", "no plugin tool here; `plugins` has other, toolbox, tools (did you mean tools?)"),
@@ -89,7 +92,10 @@ def test_a_skill_file_in_small_letters_is_named(tmp_path: Path) -> None:
 def test_an_agent_that_is_not_there_is_explained(found: PluginSet) -> None:
     with pytest.raises(UnresolvedError) as caught:
         found.agent("other:checker")
-    assert str(caught.value) == "the plugin other has no agent checker; it has no agents"
+    assert (
+        str(caught.value)
+        == "the plugin other has no agent checker; it has no agents (Claude Code looks for agents/**/*.md)"
+    )
 
 
 def test_nothing_loaded_is_said(tmp_path: Path) -> None:
@@ -175,3 +181,11 @@ def test_a_sandbox_gets_the_plugin_and_no_evals(tmp_path: Path) -> None:
     [(name, tree)] = load_plugins(tmp_path / "repo", ["."]).trees()
     assert name == "repo"
     assert set(content(tree)) == {"skills/a/SKILL.md", "scripts/x.sh"}
+
+
+def test_a_misnamed_directory_is_pointed_at(tmp_path: Path) -> None:
+    plugin(tmp_path, "p", {"skill/a/SKILL.md": file()}, {"name": "p"})
+    with pytest.raises(UnresolvedError) as caught:
+        load_plugins(tmp_path, ["p"]).skill("p:a")
+    where = "(Claude Code looks for skills/*/SKILL.md; is skill/ meant to be it?)"
+    assert str(caught.value) == f"the plugin p has no skill a; it has no skills {where}"

@@ -11,13 +11,15 @@ from transcripts import answers, as_line, calls, init, result, says
 
 from skillwalker.cli.attempt import attempt_lines, attempt_object, prepare_attempt, read_attempt
 from skillwalker.cli.saving import appended, expectations, find_target, save_test, saved_lines
+from skillwalker.cli.try_ import _without_file
 from skillwalker.errors import ConfigurationError, SkillwalkerError
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.records import load_run, planned_object, trial_file
+from skillwalker.reports.details import event_lines
 from skillwalker.request import RunRequest
 from skillwalker.results import TrialResult
 from skillwalker.store import Store
-from skillwalker.transcript import AgentUse, SkillUse, Usage
+from skillwalker.transcript import AgentUse, SkillUse, Transcript, Usage
 
 REPEATS = "repeats what the gateway says"
 SAYS = {"result-contains": "done"}
@@ -182,7 +184,8 @@ def test_what_was_not_observed_is_not_told_as_an_absence(tmp_path, project):
             ("acme:tydi", "x"),
             "acme:tydi does not exist; did you mean acme:tidy, a skill of acme? Then type ",
         ),
-        (("elsewhere", "x"), "elsewhere does not exist; plugins are in acme, other"),
+        (("elsewhere", "x"), "there is no plugin directory elsewhere in /"),
+        (("/elsewhere", "x"), "there is no plugin directory /elsewhere; plugins are in acme"),
     ],
 )
 def test_what_is_no_directory_and_a_prompt_is_told_what_to_type(run_cli, project, words, said):
@@ -235,13 +238,24 @@ def test_verbose_shows_the_transcript(run_cli, project, claude):
     assert "  result (success): Rehearsed" in called.out
 
 
+def test_verbose_names_no_file_that_is_not_kept(tmp_path, project):
+    found = attempt(tmp_path, project, events=(init(), says("x" * 20_000)))
+    lines = [line for event in Transcript(found.transcript).events() for line in event_lines(event)]
+
+    assert lines[-1].endswith(" characters in events.jsonl")
+    assert [_without_file(line) for line in lines] == [
+        *lines[:-1],
+        lines[-1].removesuffix(" in events.jsonl"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ((), "try needs a plugin's directory and a prompt"),
         (("acme",), "the prompt is missing"),
         (("acme", "./acme"), "the last argument is the prompt, and ./acme is a directory"),
-        (("acme", "nowhere", "Go"), "nowhere does not exist"),
+        (("acme", "nowhere", "Go"), "there is no plugin directory nowhere in /"),
         (("acme/.claude-plugin/plugin.json", "Go"), "is no directory"),
         (("acme", " "), "the prompt is empty"),
         (("acme", "Go", "--model", "gpt"), "--model must be opus"),

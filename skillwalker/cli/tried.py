@@ -45,7 +45,10 @@ def no_directory(name: Path, project: Path | None) -> str:
     for text in near(str(name), known, limit=1):
         kind, directory = known[text]
         return f"{what}; did you mean {safe(text)}, {kind}? Then type {_as_typed(directory)}"
-    return f"{what}{_plugins_here(known)}"
+    if name.exists():
+        return f"{what}{_plugins_here(known)}"
+    where = "" if name.is_absolute() else f" in {safe(str(Path.cwd()))}"
+    return f"there is no plugin directory {safe(str(name))}{where}{_plugins_here(known)}"
 
 
 def _too_few(words: Sequence[str], project: Path | None) -> str:

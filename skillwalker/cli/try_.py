@@ -27,6 +27,11 @@ from skillwalker.cli.options import (
 UNMEASURED = 6
 
 
+def _without_file(line: str) -> str:
+    """A line of the transcript without the name of the file that has the rest: it is not kept."""
+    return line.removesuffix(" in events.jsonl") if line.lstrip().startswith("… ") else line
+
+
 def try_(
     context: typer.Context,
     words: Annotated[
@@ -128,7 +133,8 @@ def try_(
                 from skillwalker.transcript import Transcript
 
                 events = Transcript(attempt.transcript).events()
-                lines += ["transcript", *(line for event in events for line in event_lines(event))]
+                told_lines = (line for event in events for line in event_lines(event))
+                lines += ["transcript", *map(_without_file, told_lines)]
             if target and saved:
                 from skillwalker.cli.saving import saved_lines
 
