@@ -24,7 +24,7 @@ def lint(
 ) -> None:
     """Find tests that measure less than they seem to; exit code 1 where there are any.
 
-    Asks no model and starts nothing. SELECT may also be a file of an eval, so that it can run before commits.
+    Asks no model and starts nothing. With --changed SELECT are files, as a hook before commits gives them.
     """
     import os
 
