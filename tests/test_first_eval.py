@@ -38,7 +38,7 @@ def drafted(root: Path, run_cli: Cli) -> Callable[[str], Queries]:
         tests = json.loads((root / "evals" / eval_name / "tests.json").read_text("utf-8"))["tests"]
         queries = [query for test in tests for query in test.get("queries", ())]
         prompts = [*(query["query"] for query in queries), *(test.get("prompt", "") for test in tests)]
-        assert len(marked) == len([one for one in prompts if one.startswith("EDIT ME")])
+        assert len(marked) == 1 + len([one for one in prompts if one.startswith("EDIT ME")]), "and its rubric"
         return {
             wanted: [query["query"] for query in queries if query["should_trigger"] is wanted]
             for wanted in (True, False)
@@ -175,6 +175,10 @@ def test_the_criteria_of_a_task_are_marked_and_speak_of_what_is_tested(
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     assert lines
     assert all(line.startswith("- EDIT ME: ") for line in lines)
+    found = [one.message for one in lint(Selection(root, ("graft",)), root).findings]
+    assert (
+        f"{len(lines)} of 2 criteria in graft.md still marked EDIT ME; write what the work must show" in found
+    )
     assert f"would fail without the {kind}." in text
     assert ("skill" in text) is (kind == "skill")
     said = "1 query is marked EDIT ME; all others are drafts too: read them"

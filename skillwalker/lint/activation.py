@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from skillwalker.checks import CheckedTest
 from skillwalker.drafting import EDIT_ME
 from skillwalker.evals import TestType
+from skillwalker.expectations.rubric import read_rubric
 from skillwalker.lint.finding import Remark, prompt_path, test_path
 from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Agent, Skill
@@ -26,6 +27,7 @@ def remarks(tests: Sequence[CheckedTest]) -> Iterator[Remark]:
         if test.test.prompt.startswith(EDIT_ME):
             message = f"the prompt still says {EDIT_ME}; write what somebody would type"
             yield Remark("edit-me", test, prompt_path(test), message)
+        yield from _criteria(test)
         yield from _twice_expected(test)
     for pairs in about.values():
         yield from _one_sided(pairs)
@@ -43,6 +45,19 @@ def _prompt(test: CheckedTest, target: Target) -> Iterator[Remark]:
     if not target.should and part and is_far(test.test.prompt, f"{part.id} {part.description or ''}"):
         message = f"no word of the prompt is in the description of {target.id}, so it is left alone anyway"
         yield Remark("far-negative", test, path, f"{message}; write one that comes near")
+
+
+def _criteria(test: CheckedTest) -> Iterator[Remark]:
+    for bound in test.expectations:
+        if isinstance(name := getattr(bound.expectation, "rubric_file", None), str):
+            try:
+                criteria = read_rubric(test.eval.directory, name).criteria
+            except ValueError:
+                continue  # a problem of its own, or a type that has rubrics of another kind
+            if marked := sum(one.text.startswith(EDIT_ME) for one in criteria):
+                said = f"{marked} of {count(len(criteria), 'criterion', 'criteria')} in {safe(name)}"
+                message = f"{said} still marked {EDIT_ME}; write what the work must show"
+                yield Remark("edit-me", test, bound.spec.path, message)
 
 
 def part_of(test: CheckedTest) -> Skill | Agent | None:

@@ -13,7 +13,7 @@ _QUERY = re.compile(r"(.*\.queries\[\d+\])\.")
 
 _RULES = {
     "expected-in-prompt": "what the answer must contain stands in the prompt",
-    "edit-me": "a prompt still says that it is to be written",
+    "edit-me": "a prompt or a criterion still says that it is to be written",
     "parrot": "an answer that repeats the prompt passes",
     "do-nothing": "a test passes where nothing is done",
     "names-target": "a prompt names the skill or agent that it shall lead to",

@@ -29,7 +29,8 @@ _NO_NOUNS = words("""
     same short simple slow small specific such up valid various well wide
     """)
 _ITSELF = re.compile(
-    r"(?:skills?|agents?|sub-?agents?|registry|plugins?|router|classifier|retriever|reasoner|reviewer|scheduler|mode|team|wizard|help)$",
+    r"(?:skills?|agents?|sub-?agents?|registry|plugins?|router|classifier|retriever|reasoner"
+    r"|reviewer|scheduler|mode|team|wizard|help)$",
     re.IGNORECASE,
 )
 _RELATIVE = re.compile(
