@@ -48,7 +48,6 @@ class Draft:
         self,
         queries: Sequence[Mapping[str, Any]],
         *,
-        model: str = "",
         title: str = "",
         tags: Iterable[str] = (),
     ) -> None:
@@ -58,8 +57,6 @@ class Draft:
         kind = self.target.kind
         test: dict[str, Any] = {"name": title} if title else {}
         test |= {"type": f"{kind}-call", f"{kind}File": self.target.part.id}
-        if model:
-            test["model"] = model
         if tags:
             test["tags"] = list(tags)
         self.tests.append({**test, "queries": [dict(query) for query in queries]})

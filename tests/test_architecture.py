@@ -25,8 +25,8 @@ LAYERS: tuple[dict[str, str], ...] = (
     },
     {
         "evals": "evals queries shapes fields loading select places",
-        "plugins": "frontmatter manifest declarations listing marketplace parts components plugin_set plugins "
-        "isolate",
+        "plugins": "frontmatter manifest declarations listing marketplace parts components plugin_set "
+        "plugins isolate",
         "events": "events tool_calls agent_uses skill_uses stream_facts stream_reader transcript progress",
         "judging": "judging",
     },
