@@ -59,8 +59,8 @@ def load(value, tmp_path, tests=TESTS):
             ["Greets", "Counts"],
             [
                 '2 entries are named like no test: "One", "Two". Rename those whose test was renamed or '
-                "query edited, and remove the others. A rehearsal answers tests without an entry by the simple "
-                'rule: "Counts". '
+                "query edited, and remove the others. A rehearsal answers tests without an entry by the "
+                'simple rule: "Counts". '
             ],
         ),
         (
