@@ -84,7 +84,7 @@ def first_eval(target: Target, targets: Sequence[Target], name: str) -> tuple[Dr
     draft = Draft(name, target)
     part = target.part
     if isinstance(part, Skill) and not (part.model_may_call and part.description):
-        why = "the model may not call it" if part.description else "it has no description"
+        why = "the model may not call it" if part.description else part.problem or "it has no description"
         _add_task(draft, f"/{part.id}", called=False)
         return draft, [f"{part.id}: {why}, so there is nothing to activate; the eval has a task only"]
     around = _Around(targets)
