@@ -97,7 +97,7 @@ def prepare_attempt(
 
 def _named(message: str, directory: Path) -> str:
     """A plugin that is the root itself is `.` in messages, which here says nothing."""
-    return f"{directory}{message[1:]}" if message.startswith(".: ") else message
+    return f"{directory}{message[1:]}" if message.startswith((".: ", "./")) else message
 
 
 def common_root(places: Sequence[Path], project: Path | None) -> Path:
