@@ -105,7 +105,7 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
             ]
         },
         "x",
-        {"main": [text("done")], "judge": [{"passed": [True, False]}]},
+        {"main": [text("done")], "judge": [{"passed": [True, False]}] * 2},
     ),
     "unauthorised": (
         {"expect": [NOT_CALLED]},
