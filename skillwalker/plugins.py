@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import evolve
 
 from skillwalker.components import find_agents, find_skills, plain_id
-from skillwalker.declarations import Fault, faults_of
+from skillwalker.declarations import faults_of
 from skillwalker.frontmatter import read_frontmatter
 from skillwalker.manifest import (
     MANIFEST,
@@ -29,6 +29,9 @@ from skillwalker.plugin_set import Plugin, PluginSet, UnresolvedError
 from skillwalker.text import did_you_mean, listed
 
 __all__ = ["Agent", "Plugin", "PluginSet", "Skill", "UnresolvedError", "load_plugins"]
+
+# No problem that stops a run: whether a plugin was loaded is for the Claude Code of the trials to say.
+_REPORTED = "; Claude Code tells so in every trial, and none with this plugin is measured then"
 
 _COMPONENTS = ("skills", "agents", "commands", "output-styles", "hooks", SKILL_FILE, ".mcp.json", ".lsp.json")
 
@@ -82,29 +85,11 @@ def _loaded(directory: Path, root: Path, written: str) -> tuple[tuple[Plugin, ..
         found = [_plugin(entry.directory, root, written, entry) for entry in market.plugins]
         if found:
             found[0] = evolve(found[0], notices=(*market.notices, *found[0].notices))
-        problems = (f"{written}: {problem}" for problem in market.problems)
-        faults = (problem for one in market.plugins for problem in _reported(one, root))
-        return tuple(found), (*problems, *faults)
+        return tuple(found), tuple(f"{written}: {problem}" for problem in market.problems)
     try:
-        listings = list(_plugins_in(directory, root))
-        plugins = (_plugin(one.directory, root, written, one) for one in listings)
-        return tuple(plugins), tuple(problem for one in listings for problem in _reported(one, root))
+        return tuple(_plugin(one.directory, root, written, one) for one in _plugins_in(directory, root)), ()
     except ManifestError as error:
         return (), (f"{written}: Claude Code does not load this plugin: {error}",)
-
-
-def _reported(listing: Listed, root: Path) -> Iterator[str]:
-    """What Claude Code would say of the plugin in every trial; a trial in which it does is not healthy."""
-    for fault in _faults(listing):
-        if fault.counts:
-            yield (
-                f"{os.path.relpath(listing.directory, root)}/{fault}; Claude Code does not load all of the "
-                "plugin then, and no trial would be measured"
-            )
-
-
-def _faults(listing: Listed) -> tuple[Fault, ...]:
-    return faults_of(listing.directory, listing.manifest, own_file=not listing.own_manifest)
 
 
 def _plugins_in(directory: Path, root: Path) -> Iterator[Listed]:
@@ -142,7 +127,8 @@ def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugi
     manifest = listing.manifest
     place = Place(directory, manifest.name or directory.name, manifest, not listing.only_listed_skills)
     place.notices.extend(manifest.notices)
-    place.notices.extend(str(fault) for fault in _faults(listing) if not fault.counts)
+    faults = faults_of(directory, manifest, own_file=not listing.own_manifest)
+    place.notices.extend(f"{fault}{_REPORTED if fault.counts else ''}" for fault in faults)
     skills, agents = find_skills(place), find_agents(place)
     return Plugin(
         name=place.prefix,

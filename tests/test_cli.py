@@ -404,7 +404,7 @@ def test_hostile_texts_of_a_plugin_cannot_steer_the_terminal(run_cli, root):
 
     for command in (["validate"], ["run", "--isolated", "--rehearse", "--dry-run"]):
         called = run_cli("--root", root, *command)
-        assert r"./\x1b[2J\u202e does not exist" in called.err
+        assert r"./\x1b[2J\u202e does not exist" in called.out + called.err
         assert not {"\x1b", "\u202e"} & set(called.out + called.err)
 
 
