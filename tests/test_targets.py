@@ -107,9 +107,11 @@ def test_a_name_that_none_or_several_have_is_explained(tmp_path: Path) -> None:
     write(tmp_path / "more" / MANIFEST, '{"name": "more"}')
     targets = find_targets(tmp_path)
 
-    with pytest.raises(
-        ConfigurationError, match=r"tidy may be acme:tidy \(skill in acme\), more:tidy \(skill in more\)"
-    ):
+    both = (
+        r"tidy may be the skill acme:tidy \(acme/skills/tidy/SKILL.md\), "
+        r"the skill more:tidy \(more/skills/tidy/SKILL.md\); name one"
+    )
+    with pytest.raises(ConfigurationError, match=both):
         choose(targets, "tidy")
     with pytest.raises(ConfigurationError, match=r"no skill or agent acme:tdy \(did you mean acme:tidy\?\)"):
         choose(targets, "acme:tdy")
