@@ -18,7 +18,11 @@ from typing import Any
 from attrs import field, frozen
 
 _SPACE = r"[\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"  # as JavaScript's \s
-_SPACES = "".join(filter(re.compile(_SPACE).match, map(chr, range(0x10000))))
+_SPACES = (
+    "\t\n\x0b\x0c\r \xa0\u1680"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+    + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 _FENCED = re.compile(rf"---(?>{_SPACE}*\n)(.*?)---{_SPACE}*\n?", re.DOTALL)
 _SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
 _PAIR = re.compile(rf"([a-zA-Z_-]+):{_SPACE}++([^\n\r\u2028\u2029]+)")

@@ -147,6 +147,8 @@ def tree_notices(planned: Iterable[PlannedTest]) -> tuple[str, ...]:
     """What plugins and scaffolds hold that no sandbox gets, each once."""
     notices: dict[str, None] = {}
     for one in planned:
+        for plugin in one.checked.plugins.plugins:
+            notices.update(dict.fromkeys(f"{plugin.written}: {notice}" for notice in plugin.withheld))
         trees = [(f"plugin {name}", tree) for name, tree in one.plugins]
         if one.scaffold and one.checked.test.scaffold:
             trees.append((f"scaffold {one.checked.test.scaffold.name}", one.scaffold))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import evolve, field, frozen
 
 from skillwalker.errors import Problem
-from skillwalker.giveaways import directory_gives_away, file_gives_away
 from skillwalker.manifest import MANIFEST
 from skillwalker.names import Names
 from skillwalker.parts import SKILL_FILE, Agent, Skill
 from skillwalker.text import count, did_you_mean, listed, near, safe
-from skillwalker.tree import Tree, private_of
+
+if TYPE_CHECKING:
+    from skillwalker.tree import Tree
 
 Part = TypeVar("Part", Skill, Agent)
 
@@ -79,12 +80,15 @@ class Plugin:
         Raises:
             OSError: something in it cannot be read.
         """
+        from skillwalker.giveaways import directory_gives_away, file_gives_away
+        from skillwalker.tree import Tree, private_of
+
         tree = Tree.of_directory(
             self.directory,
             root=self.root,
             leave_out=self._is_hidden,
             private=private_of(self.root),
-            withhold_file=self._gives_away,
+            withhold_file=partial(file_gives_away, directory=self.directory),
             withhold_directory=directory_gives_away,
         )
         if not self.generated:
@@ -96,7 +100,7 @@ class Plugin:
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """What is left out of it since it gives answers away, in one sentence."""
+        """What is left out of it since it gives answers away, in one sentence; reads the whole tree."""
         try:
             found = self.tree.withheld
         except OSError:  # told where the tree is needed
@@ -104,9 +108,6 @@ class Plugin:
         told = [f"{path} ({what})" for path, what in found]
         why = "so that no trial sees what it is judged by"
         return (f"left out of the plugin, {why}: {listed(told, _MOST_TOLD)}",) if told else ()
-
-    def _gives_away(self, path: PurePosixPath, content: BinaryIO) -> str | None:
-        return file_gives_away(path, content, self.directory)
 
     def _is_hidden(self, path: PurePosixPath) -> bool:
         return str(path) in self.hidden
@@ -150,7 +151,6 @@ class PluginSet:
     def notices(self) -> tuple[str, ...]:
         """What Claude Code ignores of these plugins, each with the plugin's name or the file."""
         ignored = [f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.notices]
-        ignored += [f"{plugin.written}: {notice}" for plugin in self.plugins for notice in plugin.withheld]
         flaws = [str(flaw) for _, flaw in self.undescribed]
         if more := flaws[_MOST_TOLD:]:
             files = count(len(more), "file")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from attrs import frozen
 
 from skillwalker.cli.options import Globals, globals_of
 
@@ -108,8 +106,7 @@ def init(
         _tell_what_to_edit(draft, root, files[0])
 
 
-@frozen
-class _Again:
+class _Again(NamedTuple):
     """What was called, to be called again with a name."""
 
     root: Path | None
@@ -118,6 +115,8 @@ class _Again:
     targets: Sequence[Target]
 
     def command(self, target: Target) -> str:
+        import shlex
+
         from skillwalker.targets import reference
 
         words = ["skillwalker", *(("--root", str(self.root)) if self.root else ()), "init"]
@@ -227,6 +226,8 @@ def _tell_how_to_try(known: Globals, root: Path, directory: Path) -> None:
     Raises:
         ConfigurationError: it is not valid: a plugin may have problems of its own.
     """
+    import shlex
+
     from skillwalker.checks import check_evals
     from skillwalker.cli.running import command
     from skillwalker.errors import ConfigurationError

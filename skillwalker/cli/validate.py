@@ -12,6 +12,7 @@ from skillwalker.cli.options import Changed, Failed, Format, Globals, Keyword, O
 
 if TYPE_CHECKING:
     from skillwalker.checks import CheckedTest
+    from skillwalker.errors import Problem
 
 
 def validate(
@@ -57,26 +58,37 @@ def _valid_tests(
         ConfigurationError: all that is wrong with them, and with the configuration.
         NothingSelectedError
     """
-    import os
-
     from skillwalker.checks import Checked, check
-    from skillwalker.configuration import read_configuration
-    from skillwalker.errors import ConfigurationError, NothingSelectedError, Problem
+    from skillwalker.errors import ConfigurationError, NothingSelectedError
     from skillwalker.select import Selection
-    from skillwalker.sources import settle
 
-    settled = settle({}, os.environ, read_configuration(root))
+    wrong, told = _settings(root)
     before = failed_in_last(root) if failed else None
     checked, notes = Checked((), ()), tuple[str, ...]()
     try:
         if words or any_eval:
             checked, notes = check(Selection(Path.cwd(), words, keyword, before), root)
     except NothingSelectedError:
-        if settled.problems:
-            raise ConfigurationError(settled.problems) from None
+        if wrong:
+            raise ConfigurationError(wrong) from None
         raise
-    known.tell_notes((*settled.notes, *notes, *checked.notices))
-    problems = (*settled.problems, *checked.problems, *map(Problem, checked.broken))
+    known.tell_notes((*told, *notes, *checked.notices))
+    problems: list[Problem | str] = [*wrong, *checked.problems, *checked.broken]
     if problems:
         raise ConfigurationError(problems)
     return checked.tests
+
+
+def _settings(root: Path) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+    """Problems and notes of configuration and environment; quick where neither says anything."""
+    import os
+
+    if not any(os.path.lexists(root / name) for name in ("skillwalker.toml", "pyproject.toml")) and not any(
+        name.startswith("SKILLWALKER_") for name in os.environ
+    ):
+        return (), ()
+    from skillwalker.configuration import read_configuration
+    from skillwalker.sources import settle
+
+    settled = settle({}, os.environ, read_configuration(root))
+    return tuple(settled.problems), tuple(settled.notes)
