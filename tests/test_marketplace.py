@@ -120,5 +120,5 @@ def test_names_that_no_file_can_have_are_not_found(tmp_path: Path) -> None:
     plugin(tmp_path, "m", {**market, "b/skills/one/SKILL.md": file()})
     found = load_plugins(tmp_path, ["m"])
     assert [message for _, message in found.problems if "there is no directory ./xxx" in message]
-    assert [message for _, message in found.problems if "skills[0]: ./xxx" in message]
-    assert [message for _, message in found.problems if "hooks[0]: ./hhh" in message]
+    assert [notice for notice in found.notices if "skills[0]: ./xxx" in notice]
+    assert [notice for notice in found.notices if "hooks[0]: ./hhh" in notice]
