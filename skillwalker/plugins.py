@@ -128,7 +128,11 @@ def _plugin(directory: Path, root: Path, written: str, listing: Listed) -> Plugi
     place = Place(directory, manifest.name or directory.name, manifest, not listing.only_listed_skills)
     place.notices.extend(manifest.notices)
     faults = faults_of(directory, manifest, own_file=not listing.own_manifest)
-    place.notices.extend(f"{fault}{_REPORTED if fault.counts else ''}" for fault in faults)
+    inside = os.path.relpath(directory, root / written)  # `written` may hold several plugins
+    place.notices.extend(
+        f"{'' if inside == '.' else f'{inside}/'}{fault}{_REPORTED if fault.counts else ''}"
+        for fault in faults
+    )
     skills, agents = find_skills(place), find_agents(place)
     return Plugin(
         name=place.prefix,

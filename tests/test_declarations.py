@@ -116,7 +116,7 @@ def test_a_manifest_that_a_marketplace_makes_has_no_lines(tmp_path: Path) -> Non
     plugin(tmp_path, "m", {".claude-plugin/marketplace.json": json.dumps(market)})
     plugin(tmp_path, "m/x", SKILL)
     [notice] = load_plugins(tmp_path, ["m"]).notices
-    assert notice.startswith(f"m: {PLUGIN_JSON}: commands[0]: ./gone does not exist")
+    assert notice.startswith(f"m: x/{PLUGIN_JSON}: commands[0]: ./gone does not exist")
 
 
 @pytest.mark.parametrize(

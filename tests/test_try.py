@@ -119,15 +119,12 @@ def test_a_plugin_that_cannot_be_loaded_is_named_as_it_was_given(run_cli, tmp_pa
     assert (called.code, called.err.startswith("broken: Claude Code does not load")) == (4, True), called.err
 
 
-def test_a_fault_in_a_plugin_that_is_the_root_has_its_directory(run_cli, tmp_path, monkeypatch):
+def test_a_fault_in_a_plugin_that_is_the_root_has_its_directory(tmp_path):
     directory = plugin(tmp_path / "elsewhere")
     write(directory / ".claude-plugin/plugin.json", '{"name": "acme",\n"hooks": "./gone.json"}')
-    monkeypatch.chdir(tmp_path)
-    called = run_cli("try", directory, "Go", "--rehearse")
-    assert called.code == 4
-    assert called.err.startswith(
-        f"{directory}/.claude-plugin/plugin.json:2: hooks: ./gone.json does not exist"
-    )
+    request = RunRequest(root=tmp_path, cwd=tmp_path)
+    [notice] = prepare_attempt([directory], "Go", request, None).notices
+    assert notice.startswith(f"{directory}: .claude-plugin/plugin.json:2: hooks: ./gone.json does not exist")
 
 
 def test_what_was_not_observed_is_not_told_as_an_absence(tmp_path, project):

@@ -92,12 +92,13 @@ def prepare_attempt(
     written = tuple(plugin.written for plugin in plugins.plugins)
     evaluation = Eval(EVAL, root, root / EVAL, written, (test,))
     planned = plan([CheckedTest(evaluation, test, plugins, ())], trials=1)
-    return Prepared(request, planned, (*plugins.notices, *tree_notices(planned)))
+    notices = (_named(notice, directories[0]) for notice in (*plugins.notices, *tree_notices(planned)))
+    return Prepared(request, planned, tuple(notices))
 
 
 def _named(message: str, directory: Path) -> str:
     """A plugin that is the root itself is `.` in messages, which here says nothing."""
-    return f"{directory}{message[1:]}" if message.startswith((".: ", "./")) else message
+    return f"{directory}{message[1:]}" if message.startswith(".: ") else message
 
 
 def common_root(places: Sequence[Path], project: Path | None) -> Path:
