@@ -129,8 +129,8 @@ def target_of(checked: CheckedTest) -> Target | None:
     if part is None or checked.test.type not in CALL_TYPES:
         return None
     for position, bound in enumerate(checked.expectations):
-        expects = getattr(bound.expectation, "expects_call", None)
-        if isinstance(expects, tuple) and _is(checked, kind, expects[0], part.id):
+        expects = bound.expects_call
+        if expects and _is(checked, kind, expects[0], part.id):
             return Target(kind, part.id, bool(expects[1]), position)
     return None
 
@@ -146,9 +146,10 @@ def _is(checked: CheckedTest, kind: str, reference: str, id_: str) -> bool:
 def tree_notices(planned: Iterable[PlannedTest]) -> tuple[str, ...]:
     """What plugins and scaffolds hold that no sandbox gets, each once."""
     notices: dict[str, None] = {}
+    planned = tuple(planned)
+    for plugin in {id(one): one for test in planned for one in test.checked.plugins.plugins}.values():
+        notices.update(dict.fromkeys(f"{plugin.written}: {notice}" for notice in plugin.withheld))
     for one in planned:
-        for plugin in one.checked.plugins.plugins:
-            notices.update(dict.fromkeys(f"{plugin.written}: {notice}" for notice in plugin.withheld))
         trees = [(f"plugin {name}", tree) for name, tree in one.plugins]
         if one.scaffold and one.checked.test.scaffold:
             trees.append((f"scaffold {one.checked.test.scaffold.name}", one.scaffold))

@@ -68,6 +68,12 @@ class Bound:
     problems: tuple[Problem, ...] = ()
     origin: str = ""
 
+    @property
+    def expects_call(self) -> tuple[str, bool] | None:
+        """The skill or agent that the expectation is about, and whether it is to be called; None: about none."""
+        found = getattr(self.expectation, "expects_call", None)
+        return found if isinstance(found, tuple) else None
+
 
 def judge_trial(bound: Bound, trial: Trial) -> Verdict:
     """What `bound` says of `trial`; never raises but for an interrupt.

@@ -78,8 +78,7 @@ class _Denies:
 
 def _is_negative(bound: Any) -> bool:
     """Whether it expects that something is not called, as a near miss does."""
-    expects = getattr(bound.expectation, "expects_call", None)
-    return isinstance(expects, tuple) and not expects[1]
+    return bound.expects_call is not None and not bound.expects_call[1]
 
 
 def _repeated(test: CheckedTest, value: Any, path: str) -> Remark:

@@ -25,8 +25,9 @@ had a fifth of it."""
 def findings(tests: Iterable[CheckedTest], root: Path) -> Iterator[Finding]:
     """Each description that is cut, and each that a tested skill or agent does not have, once."""
     tests = tuple(tests)
+    tested = _tested(tests)
     for part, flaw in _undescribed(tests):
-        if part.path in _tested(tests):
+        if part.path in tested:
             yield Finding("no-description", safe(flaw.message), safe(flaw.file or ""), flaw.line)
     skills = {skill.path: skill for test in tests for skill in _skills(test)}
     for path, skill in skills.items():
@@ -59,11 +60,10 @@ def _tested(tests: Iterable[CheckedTest]) -> set[Path]:
     parts: list[Skill | Agent | None] = []
     for test in tests:
         parts += (test.skill, test.agent)
-        for bound in test.expectations:
-            for reference, _ in filter(None, [getattr(bound.expectation, "expects_call", None)]):
-                for find in (test.plugins.skill, test.plugins.agent):
-                    with suppress(UnresolvedError):
-                        parts.append(find(reference))
+        for reference, _ in filter(None, (bound.expects_call for bound in test.expectations)):
+            for find in (test.plugins.skill, test.plugins.agent):
+                with suppress(UnresolvedError):
+                    parts.append(find(reference))
     return {part.path for part in parts if part}
 
 
