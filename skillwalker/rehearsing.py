@@ -9,13 +9,13 @@ from typing import Any
 
 from attrs import frozen
 
+from skillwalker.atomic import rewrite
 from skillwalker.checks import REHEARSAL_FILE, CheckedTest, check_evals
-from skillwalker.claude_code import CALL_TYPES
 from skillwalker.drafting import is_drafted, turns, written_json
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.evals import TestType
 from skillwalker.expectations.registry import Registry
 from skillwalker.jsonfile import load
+from skillwalker.plan import target_of
 from skillwalker.text import safe
 
 
@@ -76,31 +76,19 @@ def update_rehearsal(directory: Path, root: Path) -> Rehearsed:
 
 def _expected(checked: CheckedTest) -> Sequence[Mapping[str, Any]] | None:
     """What a model says that does what a test of activation expects; None where that is not known."""
-    test = checked.test
-    part = checked.skill if test.type is TestType.SKILL_CALL else checked.agent
-    if test.type not in CALL_TYPES or part is None:
+    target = target_of(checked)
+    if target is None:
         return None
-    kind = test.type.value.partition("-")[0]
-    for bound in checked.expectations:
-        value = bound.spec.value
-        if bound.spec.type == f"{kind}-call":
-            own = isinstance(value, dict) and value.get(kind) == part.id
-            said = value["expected"] if isinstance(value, dict) and own else value
-            if isinstance(said, bool):
-                return turns(kind, part.id, called=said, prompt=test.prompt)
-    return None
+    return turns(target.kind, target.id, called=target.should, prompt=checked.test.prompt)
 
 
 def _write(file: Path, document: Any) -> None:
     """All of it or nothing; a file without entries would be a mistake, so it goes."""
-    partial = file.with_name(f".{file.name}.partial-{os.getpid()}")
     try:
         if document is None:
             file.unlink()
-            return
-        partial.write_bytes(written_json(document))
-        partial.replace(file)
+        else:
+            rewrite(file, written_json(document))
     except OSError as error:
-        partial.unlink(missing_ok=True)
         why = error.strerror or str(error)
         raise ConfigurationError([Problem(f"cannot be written: {why}", file=safe(str(file)))]) from None

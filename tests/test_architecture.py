@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).parent.parent / "skillwalker"
 LAYERS: tuple[dict[str, str], ...] = (
     {"words": "skillwalker errors outcomes text names models"},
     {
-        "files": "packaged folders giveaways keywords jsonscan jsonfile tomlscan redaction tree archives "
-        "workspace credentials commands tokens prices"
+        "files": "packaged atomic folders giveaways keywords jsonscan jsonfile tomlscan redaction tree "
+        "archives workspace credentials commands tokens prices"
     },
     {
         "evals": "evals queries shapes fields loading select places",

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
+from skillwalker.atomic import rewrite
 from skillwalker.checks import check_evals
 from skillwalker.cli.attempt import Attempt, common_root, relative
 from skillwalker.errors import ConfigurationError, Problem, SkillwalkerError
@@ -145,7 +146,7 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
     try:
         prompts.mkdir(parents=True, exist_ok=True)
         prompt_file.write_bytes(prompt.encode("utf-8", "surrogatepass"))
-        _replace(target.file, text)
+        rewrite(target.file, text)
         problems = check_evals([target.directory], target.root, Registry.scan()).problems
         if problems:
             raise SkillwalkerError("the saved test is not valid:\n" + "\n".join(map(str, problems)))
@@ -155,7 +156,7 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
             if before is None:
                 target.file.unlink(missing_ok=True)
             else:
-                _replace(target.file, before)
+                rewrite(target.file, before)
             for path in made:
                 path.rmdir()
         raise
@@ -253,13 +254,3 @@ def _free_file(directory: Path, stem: str) -> Path:
     while os.path.lexists(found):
         found, number = directory / f"{stem}-{number}.md", number + 1
     return found
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Writes atomically, and keeps what a link leads to and the file's mode."""
-    real = Path(os.path.realpath(path))
-    temporary = real.with_name(f".{real.name}.new")
-    temporary.write_bytes(data)
-    if real.exists():
-        temporary.chmod(real.stat().st_mode & 0o7777)
-    temporary.replace(real)

@@ -70,7 +70,7 @@ class Bound:
 
     @property
     def expects_call(self) -> tuple[str, bool] | None:
-        """The skill or agent that the expectation is about, and whether it is to be called; None: about none."""
+        """The skill or agent that it is about, and whether that is to be called; None: about none."""
         found = getattr(self.expectation, "expects_call", None)
         return found if isinstance(found, tuple) else None
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skillwalker.gateway.cassettes.atomic import replace
+from skillwalker.atomic import replace
 from skillwalker.gateway.cassettes.cassette import Answer, Cassette, CassetteError, Recorded, cassette_file
 from skillwalker.gateway.cassettes.normalise import Normal, Part, canonical, strings
 from skillwalker.gateway.cassettes.shared import SharedParts

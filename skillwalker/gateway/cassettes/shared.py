@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from skillwalker.gateway.cassettes.atomic import replace
+from skillwalker.atomic import replace
 from skillwalker.gateway.cassettes.cassette import CassetteError
 from skillwalker.gateway.cassettes.normalise import Part
 

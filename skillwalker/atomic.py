@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Whatever happens, there is the old file or the new one, whole.
 
     Raises:
@@ -18,8 +18,19 @@ def replace(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            os.fchmod(file.fileno(), 0o644)  # `mkstemp` makes it for this user alone
+            os.fchmod(file.fileno(), mode)  # `mkstemp` makes it for this user alone
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """As `replace`, of what may be somebody's own: a link stays one, and a file keeps its mode.
+
+    Raises:
+        OSError
+    """
+    real = Path(os.path.realpath(path))
+    mode = real.stat().st_mode & 0o7777 if real.exists() else 0o644
+    replace(real, data, mode)
