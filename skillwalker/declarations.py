@@ -57,22 +57,21 @@ def faults_of(directory: Path, manifest: Manifest, *, own_file: bool = True) -> 
     Args:
         own_file: Whether the manifest is the plugin's `plugin.json`, so that it has lines.
     """
-    file = directory / MANIFEST
-    text = text_of_json(file) if own_file and file.is_file() else None
-    found = []
-    for key, path, written in _written(manifest.fields):
-        if "://" not in written and (message := _fault(directory, key, written)):
-            found.append(Fault(_placed(text, path), f"{path}: {message}", key not in _SILENT))
+    found = [
+        (path, f"{path}: {message}", key not in _SILENT)
+        for key, path, written in _written(manifest.fields)
+        if "://" not in written and (message := _fault(directory, key, written))
+    ]
     for path, inline in _items(manifest.fields, "hooks"):
         if isinstance(inline, dict):
-            found += [
-                Fault(_placed(text, path), wrong) for wrong in _wrong_events(inline.get("hooks", inline))
-            ]
-    return (*found, *_faults_of_hook_files(directory, manifest))
-
-
-def _placed(text: str | None, path: str) -> str:
-    return at(MANIFEST, None if text is None else locate(text, path))
+            found += [(path, wrong, True) for wrong in _wrong_events(inline.get("hooks", inline))]
+    file = directory / MANIFEST
+    text = text_of_json(file) if found and own_file and file.is_file() else None
+    placed = (
+        Fault(at(MANIFEST, None if text is None else locate(text, path)), message, counts)
+        for path, message, counts in found
+    )
+    return (*placed, *_faults_of_hook_files(directory, manifest))
 
 
 def _fault(directory: Path, key: str, written: str) -> str | None:

@@ -34,7 +34,7 @@ def lines(
     for test in run.tests:
         files, expect = now[test.eval, test.name]
         for trial in test.trials:
-            attempt = _attempt(directory, trial.id)
+            attempt = directory.attempt(trial.id)
             for one in trial.judged:
                 yield {
                     "trial": trial.id,
@@ -122,7 +122,7 @@ def _read(file: Path, directory: RunDirectory) -> dict[str, _Trial]:
         for text in file.read_text("utf-8").splitlines():
             line = as_dict(json.loads(text))
             identity = str(line["trial"])
-            if line.get("attempt", 1) == _attempt(directory, identity):
+            if line.get("attempt", 1) == directory.attempt(identity):
                 found.setdefault(identity, []).append(line)
         return {identity: _trial(own) for identity, own in found.items()}
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
@@ -137,12 +137,3 @@ def _trial(own: list[Mapping[str, Any]]) -> _Trial:
     if reason:
         Reason(reason)  # ValueError: it is none
     return _Trial(tuple(judged), reason, files, expect, source)
-
-
-def _attempt(directory: RunDirectory, trial_id: str) -> int:
-    """Which attempt at the trial is the one that counts now, from 1."""
-    trials = directory.path / "trials"
-    number = 1
-    while (trials / f"{trial_id}.old-{number}").exists():
-        number += 1
-    return number

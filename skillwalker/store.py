@@ -90,12 +90,18 @@ class RunDirectory:
         with self._lock, self.results.open("a", encoding="utf-8") as file:
             file.write(data)
 
+    def attempt(self, trial_id: str) -> int:
+        """Which attempt at a trial is the one that counts now, from 1; earlier ones were set aside."""
+        return next(number for number in itertools.count(1) if not self._old(trial_id, number).exists())
+
     def set_aside(self, trial_id: str) -> None:
         """Keeps what an earlier attempt at a trial left, as `{trial_id}.old-N`."""
         path = self.path / "trials" / trial_id
         if path.exists():
-            kept = (path.with_name(f"{trial_id}.old-{number}") for number in itertools.count(1))
-            path.rename(next(name for name in kept if not name.exists()))
+            path.rename(self._old(trial_id, self.attempt(trial_id)))
+
+    def _old(self, trial_id: str, number: int) -> Path:
+        return self.path / "trials" / f"{trial_id}.old-{number}"
 
     def add_judgement(self, lines: list[dict[str, Any]]) -> Path:
         """Writes `judgements/{n}.jsonl` with the next free number."""

@@ -13,7 +13,6 @@ from roots import plugin, write
 
 from skillwalker.checks import check_evals
 from skillwalker.expectations.registry import Registry
-from skillwalker.importing.checks import BUILT_IN
 from skillwalker.importing.converting import Converted, convert
 from skillwalker.importing.reading import read_source
 from skillwalker.targets import choose, find_targets
@@ -31,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 def converted(
     root: Path, monkeypatch: pytest.MonkeyPatch, *items: dict[str, Any], types: tuple[str, ...] = ()
 ) -> Converted:
-    scanned = SimpleNamespace(names=lambda: (*BUILT_IN, *types))
+    scanned = SimpleNamespace(names=lambda: types)
     monkeypatch.setattr("skillwalker.importing.converting.Registry", SimpleNamespace(scan=lambda: scanned))
     targets = find_targets(root)
     source = write(root / "evals.json", json.dumps(list(items)))

@@ -83,9 +83,10 @@ def _settings(root: Path) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
     """Problems and notes of configuration and environment; quick where neither says anything."""
     import os
 
-    if not any(os.path.lexists(root / name) for name in ("skillwalker.toml", "pyproject.toml")) and not any(
-        name.startswith("SKILLWALKER_") for name in os.environ
-    ):
+    from skillwalker.places import CONFIGURATION
+
+    written = any(os.path.lexists(root / name) for name in CONFIGURATION)
+    if not written and not any(name.startswith("SKILLWALKER_") for name in os.environ):
         return (), ()
     from skillwalker.configuration import read_configuration
     from skillwalker.sources import settle

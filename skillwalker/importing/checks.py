@@ -10,11 +10,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skillwalker.expectations.known import CONTRIB
 from skillwalker.importing.values import texts
 from skillwalker.text import has_controls, is_blank
 
-CONTRIB = "skillwalker-expectations-contrib"
-BUILT_IN = frozenset(("result-contains", "result-does-not-contain", "skill-call", "agent-call", "llm-judge"))
 MUST = {"must_have": True, "must_contain": True, "must_not_have": False, "must_not_contain": False}
 """Lists of texts that must, or must not, be in the answer; those that `have` may hold patterns."""
 

@@ -10,8 +10,9 @@ from typing import Any
 from attrs import define, field
 
 from skillwalker.drafting import ANSWER, Draft, one_line, rubric
+from skillwalker.expectations.known import CONTRIB, PACKAGE_OF
 from skillwalker.expectations.registry import Registry
-from skillwalker.importing.checks import BUILT_IN, CONTRIB, OUTCOME
+from skillwalker.importing.checks import OUTCOME
 from skillwalker.importing.inputs import Places, Scaffold, fill
 from skillwalker.importing.landing import nowhere
 from skillwalker.importing.reading import Imported
@@ -197,7 +198,7 @@ def _add_case(
     if named := [one for one in nowhere(case.prompt, there) if not (places.own / one).exists()]:
         told.absent.append(f"{title} ({', '.join(named[:5])})")
     name = draft.add_prompt(title, case.prompt, expect, **more)
-    unmet = [kind for one in expect for kind in one if kind not in BUILT_IN]
+    unmet = [kind for one in expect for kind in one if kind in PACKAGE_OF]
     if unmet:
         told.unrehearsed[name] = unmet
     if "skip" in more:
@@ -214,10 +215,10 @@ def _expectations(
     """What a test can expect of it, whether the target is to be called, and what is left, a line each."""
     expect: list[Mapping[str, Any]] = []
     called, left, absent = False, list[str](), dict[str, int]()
-    installed = {*Registry.scan().names(), *BUILT_IN} if case.expect else BUILT_IN
+    not_here = PACKAGE_OF.keys() - set(Registry.scan().names()) if case.expect else set[str]()
     for entry in case.expect:
         [(kind, value)] = entry.items()
-        if kind not in installed:
+        if kind in not_here:
             absent[kind] = absent.get(kind, 0) + 1
         elif kind in ("skill-call", "agent-call"):
             resolved = _resolved(kind, value, target, targets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from skillwalker.checks import CheckedTest
@@ -45,18 +46,21 @@ def notes(tests: Iterable[CheckedTest]) -> Iterator[str]:
             yield f"{where}: the prompt names {listed(absent, 3)}, and nothing in the scaffold is called so"
 
 
-def _files(test: CheckedTest) -> set[str] | None:
+def _files(test: CheckedTest) -> frozenset[str] | None:
     """The scaffold's files by their paths; None where there is no scaffold, or too much in it."""
-    top = test.test.scaffold
-    if top is None:
-        return None
+    return _below(test.test.scaffold) if test.test.scaffold else None
+
+
+@cache
+def _below(top: Path) -> frozenset[str] | None:
+    """Tests often share a scaffold, and each is looked at twice."""
     found: set[str] = set()
     for here, below, names in os.walk(top):
         below[:] = [name for name in below if name != ".git"]
         found.update((Path(here) / name).relative_to(top).as_posix() for name in (*names, *below))
         if len(found) > _MOST:
             return None
-    return found
+    return frozenset(found)
 
 
 def _is_told(prompt: str, place: str) -> bool:
