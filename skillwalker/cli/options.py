@@ -6,7 +6,7 @@ import enum
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -110,6 +110,11 @@ Changed = Annotated[
     typer.Option("--changed", help="SELECT are changed files: check what they concern, maybe nothing."),
 ]
 Output = Annotated[Format, typer.Option("--format", help="How the result is printed.")]
+
+
+def report_option(help: str) -> Any:
+    """`--report FORMAT=FILE`, repeatable."""
+    return typer.Option("--report", metavar="FORMAT=FILE", help=help, show_default=False)
 
 
 class Globals:

@@ -19,6 +19,7 @@ from skillwalker.cli.options import (
     StoredRun,
     StoredSelect,
     globals_of,
+    report_option,
 )
 
 
@@ -38,12 +39,7 @@ def rejudge(
     max_cost: MaxCost = None,
     reports: Annotated[
         list[str] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=FILE",
-            help="Also report the new verdicts: junit, github, markdown, html or json; repeatable.",
-            show_default=False,
-        ),
+        report_option("Also report the new verdicts: junit, github, markdown, html or json; repeatable."),
     ] = None,
     output: Output = Format.CONSOLE,
 ) -> None:

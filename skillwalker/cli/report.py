@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from skillwalker.cli.judged import Verdicts, WhichVerdicts, later_verdicts
-from skillwalker.cli.options import StoredRun, globals_of
+from skillwalker.cli.options import StoredRun, globals_of, report_option
 
 
 def report(
@@ -15,12 +15,7 @@ def report(
     run: StoredRun = "last",
     reports: Annotated[
         list[str] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=FILE",
-            help="junit, github, markdown, html or json, and where to (- is stdout); repeatable.",
-            show_default=False,
-        ),
+        report_option("junit, github, markdown, html or json, and where to (- is stdout); repeatable."),
     ] = None,
     compare: Annotated[
         str | None,

@@ -24,6 +24,7 @@ from skillwalker.cli.options import (
     Timeout,
     Yes,
     globals_of,
+    report_option,
 )
 
 # None means that the command line says nothing; then environment, configuration and defaults have their say,
@@ -71,11 +72,7 @@ def run(
     ] = None,
     report: Annotated[
         list[str] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=FILE",
-            help="Also write a report: junit, github, markdown, html or json. May be repeated.",
-        ),
+        report_option("Also write a report: junit, github, markdown, html or json. May be repeated."),
     ] = None,
     resume: Annotated[
         str | None,
