@@ -142,10 +142,12 @@ def spent_in(run: RunDirectory, trials: str = "*") -> tuple[float, int]:
 def set_aside_note(run: RunDirectory) -> str | None:
     """What attempts cost that are no part of a run's figures; None where there were none that cost."""
     usd, unknown = spent_in(run, "*.old-*")
-    if not usd and not unknown:
-        return None
-    more = f", and what {unknown:,} of them cost is not known" if unknown else ""
-    return f"attempts that were set aside cost ${usd:.4f} beside the run's figures{more}"
+    told = f"attempts that were set aside cost ${usd:.4f} beside the run's figures" if usd else ""
+    if not unknown:
+        return told or None
+    if not told:
+        return f"of what was set aside, the cost of {count(unknown, 'attempt')} is not known"
+    return f"{told}, and what {unknown:,} of them cost is not known"
 
 
 def _asked(run: RunDirectory, trials: str) -> Iterator[Path]:

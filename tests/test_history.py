@@ -115,6 +115,14 @@ def test_attempts_that_were_set_aside_are_told_beside_a_runs_figures(tmp_path):
     )
 
 
+def test_what_no_attempt_told_is_no_cost_of_nothing(tmp_path):
+    directory = stored(tmp_path, [None, None], judged=None)
+    directory.set_aside("one.0")
+    assert set_aside_note(directory) == "of what was set aside, the cost of 1 attempt is not known"
+    directory.set_aside("one.1")
+    assert set_aside_note(directory) == "of what was set aside, the cost of 2 attempts is not known"
+
+
 def test_what_a_trial_had_spent_that_never_ended_is_not_known(tmp_path):
     directory = stored(tmp_path, [0.02])
     before = spent_in(directory)
