@@ -20,6 +20,7 @@ from skillwalker.manifest import (
     as_items,
     at,
     below,
+    placed,
     read_json,
     text_of_json,
 )
@@ -62,16 +63,16 @@ def faults_of(directory: Path, manifest: Manifest, *, own_file: bool = True) -> 
         for key, path, written in _written(manifest.fields)
         if "://" not in written and (message := _fault(directory, key, written))
     ]
-    for path, inline in _items(manifest.fields, "hooks"):
+    for path, inline in placed(manifest.fields, "hooks"):
         if isinstance(inline, dict):
             found += [(path, wrong, True) for wrong in _wrong_events(inline.get("hooks", inline))]
     file = directory / MANIFEST
     text = text_of_json(file) if found and own_file and file.is_file() else None
-    placed = (
+    told = (
         Fault(at(MANIFEST, None if text is None else locate(text, path)), message, counts)
         for path, message, counts in found
     )
-    return (*placed, *_faults_of_hook_files(directory, manifest))
+    return (*told, *_faults_of_hook_files(directory, manifest))
 
 
 def _fault(directory: Path, key: str, written: str) -> str | None:
@@ -89,24 +90,16 @@ def _fault(directory: Path, key: str, written: str) -> str | None:
 def _written(fields: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Each path that stands there, after what it is a path of and its JSON path."""
     for key in (*_PATHS, *_SILENT):
-        yield from ((key, path, one) for path, one in _items(fields, key) if isinstance(one, str))
+        yield from ((key, path, one) for path, one in placed(fields, key) if isinstance(one, str))
     experimental = fields.get("experimental")
     if isinstance(experimental, dict):
         for key in ("monitors", "themes"):
-            items = _items(experimental, key)
+            items = placed(experimental, key)
             yield from ((key, f"experimental.{path}", one) for path, one in items if isinstance(one, str))
     commands = fields.get("commands")
     for name, command in commands.items() if isinstance(commands, dict) else ():
         if "source" in command:
             yield "commands", child("commands", name, "source"), command["source"]
-
-
-def _items(fields: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    """What stands there alone or in a list, after its JSON path."""
-    value = fields.get(key)
-    if isinstance(value, list):
-        return [(child(key, number), one) for number, one in enumerate(value)]
-    return [(key, value)]
 
 
 def _faults_of_hook_files(directory: Path, manifest: Manifest) -> Iterator[Fault]:

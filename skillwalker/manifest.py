@@ -187,6 +187,14 @@ def as_items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def placed(fields: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+    """What stands there alone or in a list, after its JSON path; None where there is nothing."""
+    value = fields.get(key)
+    if isinstance(value, list):
+        return [(child(key, number), one) for number, one in enumerate(value)]
+    return [(key, value)]
+
+
 def below(path: str) -> str | None:
     """A path that starts with `./` in its shortest form; None where it leaves its directory."""
     parts: list[str] = []
@@ -242,7 +250,7 @@ def _paths(value: Mapping[str, Any], key: str, ending: str = "") -> tuple[str, .
     paths = as_items(value[key])
     if not all(isinstance(path, str) for path in paths):
         raise ManifestError(f"`{key}` must be a path or a list of paths", key)
-    for place, path in _placed(value, key):
+    for place, path in placed(value, key):
         if not path.startswith("./") and path != ".":
             raise ManifestError(f"`{key}` must hold paths that start with ./: {path!r}", place)
         if not path.endswith(ending):
@@ -250,15 +258,6 @@ def _paths(value: Mapping[str, Any], key: str, ending: str = "") -> tuple[str, .
                 f"`{key}` must hold paths of {ending} files: {path!r}; {_instead(key, path)}", place
             )
     return tuple(paths)
-
-
-def _placed(value: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-    """What stands at `key`, each with its JSON path."""
-    given = value[key]
-    if isinstance(given, list):
-        yield from ((child(key, number), one) for number, one in enumerate(given))
-    else:
-        yield key, given
 
 
 def _instead(key: str, path: str) -> str:
@@ -270,7 +269,7 @@ def _instead(key: str, path: str) -> str:
 
 def _check_sources(value: Mapping[str, Any], key: str) -> None:
     """Hooks and servers: a path, an object, or a list of those."""
-    for place, item in _placed({key: {}, **value}, key):
+    for place, item in placed({key: {}, **value}, key):
         if not isinstance(item, str | dict):
             raise ManifestError(f"`{key}` must be a path, an object or a list of those", place)
         if not isinstance(item, str) or (key == "mcpServers" and "://" in item):
