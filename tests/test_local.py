@@ -114,9 +114,11 @@ def test_many_trials_at_a_time(lab):
 
 
 def test_a_trial_that_kills_its_guard_is_an_error_and_ends(lab, temporary):
-    process = lab.start(
-        "sleep 1000 & (while :; do echo x; sleep 0.01; done) & kill -9 $PPID; echo up; sleep 1000"
-    )
+    # Not before the runner has started: the guard's word of the start would be lost with it.
+    kill = "until [ -e ../go ]; do sleep 0.01; done; kill -9 $PPID"
+    process = lab.start(f"sleep 1000 & (while :; do echo x; sleep 0.01; done) & {kill}; echo up; sleep 1000")
+    (trial,) = trials(temporary)
+    (trial / "go").touch()
     with pytest.raises(SandboxError, match="guards the trial"):
         lab.finish(process)
     with pytest.raises(SandboxError):
