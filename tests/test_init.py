@@ -146,7 +146,7 @@ def test_nobody_there_to_ask_means_saying_what_to_give(root: Path, run_cli: Cli)
 def test_somebody_who_is_there_is_asked(
     root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: int, code: int
 ) -> None:
-    monkeypatch.setattr("skillwalker.cli.dry_run.can_ask", lambda: True)
+    monkeypatch.setattr("skillwalker.cli.choosing.can_ask", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
     called = run_cli("--root", root, "init")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from skillwalker.cli.options import Globals, globals_of
 
 if TYPE_CHECKING:
     from skillwalker.drafting import Draft
-    from skillwalker.importing.reading import Imported
     from skillwalker.targets import Target
 
 _MOST_LEFT = 40  # lines of what was not taken over
@@ -53,6 +52,7 @@ def init(
     ] = None,
 ) -> None:
     """Write a first eval for a skill or agent that exists, or from other tools' files."""
+    from skillwalker.cli.choosing import Again, about_another, which
     from skillwalker.cli.rehearsal import rehearse
     from skillwalker.drafting import write_draft
     from skillwalker.errors import ConfigurationError
@@ -80,10 +80,10 @@ def init(
     imported = read_source(source, bare(named) if named else "") if source else None
     targets = find_targets(root)
     broken = broken_plugins(root)
-    again = _Again(known.given_root, source, name, targets)
+    again = Again(known.given_root, source, name, targets)
     targets_of_kind = [one for one in targets if kind in (None, one.kind)]
     try:
-        target = choose(targets, named, kind) if named else _target(targets_of_kind, imported, again)
+        target = choose(targets, named, kind) if named else which(targets_of_kind, imported, again)
     except ConfigurationError as error:
         raise ConfigurationError([*(() if broken and not targets else error.problems), *broken]) from None
     notes: list[str] = []
@@ -91,7 +91,7 @@ def init(
     warnings: list[str] = []
     name = name or target.tail.replace(":", "-")
     if imported:
-        notes += _of_another(imported, target, targets, named, again)
+        notes += about_another(imported, target, targets, named, again)
         converted = convert(imported, target, targets, name, root)
         draft, left, warnings = converted.draft, converted.left, converted.warnings
         notes += converted.notes
@@ -104,92 +104,6 @@ def init(
     _tell_how_to_try(known, root, files[0].parent)
     if not imported:
         _tell_what_to_edit(draft, root, files[0])
-
-
-class _Again(NamedTuple):
-    """What was called, to be called again with a name."""
-
-    root: Path | None
-    source: Path | None
-    eval_name: str | None
-    targets: Sequence[Target]
-
-    def command(self, target: Target) -> str:
-        import shlex
-
-        from skillwalker.targets import reference
-
-        words = ["skillwalker", *(("--root", str(self.root)) if self.root else ()), "init"]
-        words += reference(target, self.targets)
-        words += ["--from", str(self.source)] if self.source else []
-        words += ["--eval", self.eval_name] if self.eval_name else []
-        return shlex.join(words)
-
-    def commands(self, targets: Sequence[Target]) -> list[str]:
-        """A line for each of them."""
-        return [f"  {self.command(target)}" for target in targets]
-
-
-def _target(targets: Sequence[Target], imported: Imported | None, again: _Again) -> Target:
-    """The skill or agent that is meant; asks where nothing says it and somebody is there.
-
-    Raises:
-        ConfigurationError: it is not known, and nobody is there to be asked.
-    """
-    from skillwalker.cli.dry_run import can_ask
-    from skillwalker.errors import ConfigurationError
-    from skillwalker.importing.about import meant, named_in
-    from skillwalker.targets import NOTHING_HERE
-    from skillwalker.text import listed, safe
-
-    if not targets:
-        raise ConfigurationError([NOTHING_HERE])
-    if imported:
-        about, fitting = named_in(imported), meant(imported, targets)
-        if len(fitting) == 1 and len(about) < 2:
-            return fitting[0]
-        if about:
-            said = f"the file is about {listed(about, 20)}"
-            if not can_ask():
-                what = "say which skill or agent is meant:"
-                raise ConfigurationError([f"{said}; {what}", *again.commands(fitting or targets)])
-            typer.echo(said, err=True)
-    if len(targets) == 1:
-        return targets[0]
-    if not can_ask():
-        what = f"there are {len(targets)} skills and agents; name one:"
-        raise ConfigurationError([what, *again.commands(targets)])
-    for number, one in enumerate(targets, 1):
-        typer.echo(f"{number:3}  {safe(one.part.id)}  ({one.kind})", err=True)
-    chosen: int = typer.prompt("Which one", type=int, err=True)
-    if not 1 <= chosen <= len(targets):
-        raise ConfigurationError([f"{chosen} is none of them"])
-    return targets[chosen - 1]
-
-
-def _of_another(
-    imported: Imported, target: Target, targets: Sequence[Target], named: str | None, again: _Again
-) -> list[str]:
-    """A note that the files are about something else, where the target was named in full all the same.
-
-    Raises:
-        ConfigurationError: it was not.
-    """
-    from skillwalker.errors import ConfigurationError
-    from skillwalker.importing.about import of_another
-
-    other = of_another(imported, target, targets)
-    if other is None:
-        return []
-    if named == target.part.id:
-        return [f"the file is about {other}, and was taken for {target.part.id}, as you said"]
-    raise ConfigurationError(
-        [
-            f"the file is about {other}, not about {target.part.id}; if that is meant all the same, name it "
-            "in full:",
-            f"  {again.command(target)}",
-        ]
-    )
 
 
 def _tell(
