@@ -237,9 +237,7 @@ class Store:
         """What to do where runs are looked for in a directory that is no root."""
         if (self.root / "evals").is_dir():
             return ""
-        return (
-            ", and it is no root: no evals/ in it or above; name the root with --root DIR before the command"
-        )
+        return ", and it is no root: no evals/ in it or above; name the root with --root DIR"
 
 
 def _written(run: Path) -> int:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+from local_support import a_root
 
 
 @pytest.mark.parametrize(
@@ -18,10 +21,10 @@ import pytest
         ("run --timeout soon", "--timeout must be a number, not soon"),
         ("validate --fromat json", "skillwalker validate has no option --fromat (did you mean --format?)"),
         ("validate --json", "skillwalker validate has no option --json (did you mean --format json?)"),
-        ("validate --root x", "skillwalker validate has no option --root; write it before the command"),
+        ("validate --version", "skillwalker validate has no option --version; write it before the command"),
         ("--rehearse run", "skillwalker has no option --rehearse; write it after the command"),
         ("--verbos run", "skillwalker has no option --verbos (did you mean --verbose?)"),
-        ("list --bogus", "skillwalker list has no option --bogus"),
+        ("list --xyzzy", "skillwalker list has no option --xyzzy"),
     ],
 )
 def test_wrong_usage_is_explained(run_cli, arguments, message):
@@ -30,6 +33,21 @@ def test_wrong_usage_is_explained(run_cli, arguments, message):
 
 
 def test_wrong_usage_as_json_is_a_problem_too(run_cli):
-    called = run_cli("validate", "--format", "json", "--bogus")
+    called = run_cli("validate", "--format", "json", "--xyzzy")
     (problem,) = json.loads(called.out)["problems"]
-    assert problem["message"] == "skillwalker validate has no option --bogus"
+    assert problem["message"] == "skillwalker validate has no option --xyzzy"
+
+
+@pytest.mark.parametrize("command", [("validate",), ("list", "evals"), ("run", "--rehearse", "--dry-run")])
+def test_options_of_the_program_may_stand_after_the_command(
+    run_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    a_root(tmp_path / "here", ["of here"])
+    a_root(tmp_path / "there", ["of there", "too"])
+    monkeypatch.chdir(tmp_path / "here")
+    there = run_cli("--root", "../there", *command)
+    assert there.code == 0
+    assert there != run_cli(*command)
+    assert there == run_cli(*command, "--root", "../there")
+    assert there == run_cli("--root", "nowhere", "-v", *command, "--root=../there", "--verbose")
+    assert run_cli(*command, "--root", "nowhere").code == 4

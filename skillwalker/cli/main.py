@@ -77,7 +77,7 @@ def root(
         Path | None,
         typer.Option(metavar="DIR", help="Directory that holds evals/ [default: the nearest upwards]."),
     ] = None,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell more.")] = False,
+    verbose: Annotated[bool | None, typer.Option("-v", "--verbose", help="Tell more.")] = None,
     quiet: Annotated[
         bool | None,
         typer.Option("-q", "--quiet/--no-quiet", help="Leave out notes, never errors and results."),
@@ -95,7 +95,7 @@ def root(
     """Tests skills and agents of Claude Code. A verdict is a measurement, or it is not given."""
     known = context.obj
     assert isinstance(known, Globals)
-    known.given_root, known.verbose, known.given_quiet = root, verbose, quiet
+    known.given_root, known.given_verbose, known.given_quiet = root, verbose, quiet
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -118,7 +118,7 @@ def report_option(help: str) -> Any:
 
 
 class Globals:
-    """The options before the command, and how its result is printed.
+    """The program's options, before the command or after it, and how its result is printed.
 
     Attributes:
         chosen_root: What `look_in` found; beats the nearest root.
@@ -128,10 +128,10 @@ class Globals:
 
     def __init__(self) -> None:
         self.given_root: Path | None = None
+        self.given_verbose: bool | None = None
         self.given_quiet: bool | None = None
         self.chosen_root: Path | None = None
         self._sought: tuple[str, ...] = ()
-        self.verbose = False
         self.output = Format.CONSOLE
 
     def tell_notes(self, notes: Iterable[str]) -> None:
@@ -221,7 +221,7 @@ class Globals:
             raise NothingSelectedError(
                 f"no evals/*/tests.json in {here} or above it{beside}: `skillwalker init` writes a first "
                 f"eval for a skill or an agent{others if _has_files(here / 'evals') else ''}; or go to a "
-                "directory that has evals, or name it with --root DIR before the command"
+                "directory that has evals, or name it with --root DIR"
             )
         return found
 
@@ -257,7 +257,7 @@ def _has_files(directory: Path) -> bool:
 
 
 def globals_of(context: typer.Context) -> Globals:
-    """What the command line said before the command."""
+    """What the command line said of the whole program."""
     found = context.find_root().obj
     assert isinstance(found, Globals)
     return found

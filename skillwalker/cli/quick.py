@@ -22,6 +22,9 @@ from skillwalker.cli.options import globals_of
 
 Process = Callable[[Any, Any], Any]
 
+ANYWHERE = {"root": "given_root", "verbose": "given_verbose", "quiet": "given_quiet"}
+"""Options of the program that may stand after the command too, and where `Globals` has what they say."""
+
 _NUMBERS = {int: re.compile(r"[0-9]{1,9}"), float: re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")}
 
 _IN_OUR_WORDS = (
@@ -49,18 +52,16 @@ class _Quick:
 
 
 class QuickCommand(_Quick, TyperCommand):
-    """A command with quick parameters, and with `--quiet`, which may stand before it as well."""
+    """A command with quick parameters, and with those of the program, which may stand before it as well."""
 
     def get_params(self, ctx: Any) -> Any:
         found = super().get_params(ctx)
         known = ctx.find_root()
-        top = {parameter.name: parameter for parameter in known.command.params}
-        if ctx is known or "quiet" not in top or set(top["quiet"].opts) & _options(found):
+        if ctx is known:
             return found
-        quiet = copy(top["quiet"])
-        quiet.process_value = _set_quiet  # none of the command's own arguments
-        quiet.expose_value = False
-        return [*found[:-1], quiet, *found[-1:]]  # the last is --help
+        own = _options(found)
+        anywhere = [_of_program(one) for one in known.command.params if _fits(one, own)]
+        return [*found[:-1], *anywhere, *found[-1:]]  # the last is --help
 
 
 class QuickGroup(_Quick, TyperGroup):
@@ -80,10 +81,22 @@ def _options(parameters: Any) -> set[str]:
     return {option for parameter in parameters for option in parameter.opts}
 
 
-def _set_quiet(context: Any, value: bool | None) -> None:
+def _fits(parameter: Any, own: set[str]) -> bool:
+    return parameter.name in ANYWHERE and own.isdisjoint(parameter.opts)
+
+
+def _of_program(parameter: Any) -> Any:
+    """The same option for a command, but none of the arguments of its function."""
+    found = copy(parameter)
+    found.process_value = partial(_set, ANYWHERE[parameter.name], parameter.process_value)
+    found.expose_value = False
+    return found
+
+
+def _set(attribute: str, process: Process, context: Any, value: Any) -> None:
     """What is said after the command beats what is said before it."""
     if value is not None:
-        globals_of(context).given_quiet = value
+        setattr(globals_of(context), attribute, process(context, value))
 
 
 def _quick(parameters: Any) -> Any:

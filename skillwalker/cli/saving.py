@@ -90,7 +90,7 @@ def find_target(name: str, directories: Sequence[Path], root: Path) -> Target:
         raise ConfigurationError(
             [
                 f"--save: {listed(outside)} is not below {root}, and an eval's plugins are; copy it there, "
-                "or name another root with --root DIR before the command"
+                "or name another root with --root DIR"
             ]
         )
     plugins = tuple(dict.fromkeys(relative(one, root) for one in places))

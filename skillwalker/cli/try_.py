@@ -128,7 +128,7 @@ def try_(
         else:
             colours = paint(sys.stdout.isatty())
             lines = list(attempt_lines(attempt, colours))
-            if globals_of(context).verbose:
+            if globals_of(context).given_verbose:
                 from skillwalker.reports.details import event_lines
                 from skillwalker.transcript import Transcript
 
