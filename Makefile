@@ -13,7 +13,7 @@ demo: image
 
 test: docker browser
 	@[ "$$SKILLWALKER_NO_DOCKER" = 1 ] || $(VENV)/bin/skillwalker image build
-	@$(VENV)/bin/python -m pytest
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	@$(VENV)/bin/ruff format --check .
