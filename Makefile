@@ -45,3 +45,4 @@ docker: venv
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find skillwalker expectations_contrib -name __pycache__ -prune -exec rm -rf {} +
