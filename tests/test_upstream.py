@@ -472,3 +472,23 @@ def test_errors_of_other_servers(answer, status, type, said):
     assert (error.status, error.type) == (status, type)
     assert said in error.message
     assert len(error.message) < 2500
+
+
+LONG = "a" * 180
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(502, f"<p>{LONG} {SECRET}</p>".encode(), "text/html"),
+        says(200, f"<p>{LONG} {SECRET}</p>".encode(), "text/html"),
+        says(302, b"", location=f"https://h.test/{LONG}{SECRET}"),
+        says(500, {"error": {"message": "b" * 1990 + SECRET}}),
+        refuses(400, f"of_{SECRET}", "wrong"),
+    ],
+)
+def test_where_an_answer_is_cut_not_even_a_part_of_the_credential_is_left(answer):
+    with Server(answer) as server:
+        error = forward(key(server.url), exchange())[0].refused
+    assert SECRET[:8] not in f"{error.type} {error.message}"
+    assert "**" in f"{error.type} {error.message}"

@@ -33,6 +33,7 @@ stopped much sooner by the runner."""
 
 MAX_ERROR_BYTES = 1 << 20
 MAX_MESSAGE_CHARACTERS = 2000
+_WORDS_BYTES = 20_000  # of a page, in which its first words are looked for
 
 OAUTH_BETA = "oauth-2025-04-20"
 """What a request with a subscription's token must have among its betas, as Claude Code sends it."""
@@ -152,7 +153,7 @@ class Upstream:
 
     def failed(self, type: str, message: str, headers: Mapping[str, str] | None = None) -> ApiError:
         """An error that stands in an answer that began well."""
-        return ApiError(status_of(type), type, self._clean(message), headers)
+        return ApiError(status_of(type), self._clean(type), self._clean(message), headers)
 
     def broken(self, message: str) -> ApiError:
         """An answer with status 200 that is none."""
@@ -165,7 +166,7 @@ class Upstream:
         """
         if not data:
             return self.broken(f"{self.host} answered with 200 and nothing")
-        came = f"{len(data):,} bytes of {safe(content_type, 60) or 'no type'}{_first_words(data)}"
+        came = f"{len(data):,} bytes of {safe(content_type, 60) or 'no type'}{self._first_words(data)}"
         return self._no_api(f"{self.host} answered with 200 and no message of the Messages API, but {came}")
 
     def _no_api(self, message: str) -> ApiError:
@@ -188,11 +189,11 @@ class Upstream:
             pass  # what came of it says more than that it broke off
         if not 400 <= status <= 599:
             where = response.headers.get("location", "")
-            to = f" to {safe(where, 200)}" if where else ""
+            to = f" to {safe(self._clean(where), 200)}" if where else ""
             return self._no_api(f"{self.host} answered with {status}{to}")
-        type_, message = error_of(data)
+        type_, message = error_of(self._redactor.data(data))
         if message is None:
-            message = f"{self.host} answered with {status}" + _first_words(data)
+            message = f"{self.host} answered with {status}" + self._first_words(data)
             if status in (404, 405):
                 message += f"; {WHERE.format(self.credential.base_url)}"
         if status == 401:
@@ -201,6 +202,13 @@ class Upstream:
         if status in (401, 403, 404):
             headers.pop("x-should-retry", None)  # nothing will change, whatever the server says
         return ApiError(status, type_ or ERROR_TYPES.get(status, "api_error"), self._clean(message), headers)
+
+    def _first_words(self, data: bytes) -> str:
+        """The beginning of a body that is no error of the API, such as a proxy's page; tags left out."""
+        # Redacted before it is cut: of a credential that it repeats not even a part may be left.
+        whole = self._redactor.data(data[:MAX_ERROR_BYTES])[:_WORDS_BYTES].decode("utf-8", "replace")
+        words = " ".join(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", whole).split())
+        return f": {safe(words, 200)}" if words else ""
 
     def _clean(self, text: str) -> str:
         """Never with the credential in it; not without end."""
@@ -276,13 +284,6 @@ def error_of(data: bytes) -> tuple[str | None, str | None]:
 def status_of(type: str) -> int:
     """The status that an error's type stands for; 500 where it is none of the API's."""
     return next((status for status, name in ERROR_TYPES.items() if name == type), 500)
-
-
-def _first_words(data: bytes) -> str:
-    """The beginning of a body that is no error of the API, such as a proxy's page; tags left out."""
-    text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", data[:20_000].decode("utf-8", "replace"))
-    words = " ".join(text.split())
-    return f": {safe(words, 200)}" if words else ""
 
 
 def parsed(data: bytes) -> Mapping[str, Any] | None:
