@@ -30,6 +30,7 @@ from upstream_support import (
 )
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.gateway.network import proxy_of
 from skillwalker.gateway.upstream import Upstream, request_headers
 
 EVENTS = answer_events()
@@ -276,7 +277,14 @@ def test_files_of_certificates_that_cannot_be_used_are_told(name, tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    "proxy", ["nonsense://ada:pass-word@h", "http://ada:pass-word@h:port", "http://ada:pass-word@"]
+    "proxy",
+    [
+        "nonsense://ada:pass-word@h",
+        "http://ada:pass-word@h:port",
+        "http://ada:pass-word@",
+        "http://a%3Ada:pass-word@h",
+        "http://ada:pass-word%E2%82%AC@h",
+    ],
 )
 def test_a_proxy_that_cannot_be_used_is_told_without_its_password(proxy, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", proxy)
@@ -312,13 +320,30 @@ def test_through_a_proxy_that_is_itself_reached_over_tls(tls, ca_file, monkeypat
         assert len(proxy.asked) == 1
 
 
-def test_no_proxy_goes_around_the_proxy(tls, ca_file, monkeypatch):
+@pytest.mark.parametrize("named", ["127.0.0.1", "h.test, 127.0.0.1:{}"])
+def test_no_proxy_goes_around_the_proxy(named, tls, ca_file, monkeypatch):
     with Server(ANSWER, tls=tls) as server, Proxy(server.port) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("NO_PROXY", named.format(server.port))
         monkeypatch.setenv("SSL_CERT_FILE", str(ca_file))
         assert forward(key(server.url), exchange())[0].events == EVENTS
         assert proxy.asked == []
+
+
+@pytest.mark.parametrize(
+    ("url", "named", "around"),
+    [
+        ("https://h.test", "h.test:443", True),
+        ("https://h.test", "h.test:80", False),
+        ("https://h.test:8443", "h.test:443", False),
+        ("https://[::1]:8443", "::1", True),
+        ("https://[::1]:8443", "[::1]:8443", True),
+    ],
+)
+def test_no_proxy_may_name_a_port(url, named, around, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.test:3128")
+    monkeypatch.setenv("NO_PROXY", named)
+    assert (proxy_of(url) is None) is around
 
 
 def test_what_a_proxy_says_is_told_with_its_name(monkeypatch):

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from skillwalker.errors import ConfigurationError
@@ -102,6 +102,8 @@ def cause(error: BaseException) -> str:
             return f"the proxy says: {error.status} {safe(error.message, 200)}"
         case aiohttp.ServerDisconnectedError():
             return "it closed the connection without an answer"
+        case aiohttp.InvalidURL():
+            return "that is no address"
         case aiohttp.ClientPayloadError():
             return "it broke off in its answer"
         case aiohttp.ClientResponseError():
@@ -136,19 +138,25 @@ def proxy_of(url: str) -> str | None:
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    address = f"[{host}]" if ":" in host else host
+    port = parts.port or (443 if parts.scheme == "https" else 80)  # NO_PROXY may name it
+    if not proxy or proxy_bypass(host) or proxy_bypass(f"{address}:{port}"):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
         found = urlsplit(proxy)
-        usable = found.scheme in ("http", "https") and found.hostname and found.port != 0
+        user, password = (unquote(one or "") for one in (found.username, found.password))
+        (user + password).encode("latin-1")  # as they are sent
+        usable = found.scheme in ("http", "https") and found.hostname and found.port != 0 and ":" not in user
     except ValueError:  # such as a port that is no number
         usable = False
     if not usable:  # its text may hold a password
         raise ConfigurationError(
             [
                 "the proxy of this environment cannot be used: "
-                "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY have to be http:// or https:// URLs"
+                "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY have to be http:// or https:// URLs, "
+                "a user name in them without a colon, a password without letters beyond Latin-1"
             ]
         )
     return proxy
