@@ -61,6 +61,21 @@ def test_the_true_number_of_output_tokens_comes_with_the_end():
     assert made[-2]["usage"] == {"output_tokens": 40}
 
 
+def test_null_or_zero_at_the_end_takes_back_nothing_that_was_told():
+    start = {"input_tokens": 7, "cache_read_input_tokens": 0, "cache_creation_input_tokens": None}
+    end = {"input_tokens": 0, "cache_read_input_tokens": None, "cache_creation_input_tokens": 0}
+    answer = Aggregate()
+    answer.add({"type": "message_start", "message": {"usage": {**start, "output_tokens": 1}}})
+    answer.add({"type": "message_delta", "usage": {**end, "output_tokens": 40, "server_tool_use": None}})
+    assert answer.usage == {
+        "input_tokens": 7,
+        "output_tokens": 40,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 0,
+        "server_tool_use": None,
+    }
+
+
 def test_an_answer_without_content_has_three_events():
     made = events([], "end_turn")
     assert [event["type"] for event in made] == ["message_start", "message_delta", "message_stop"]

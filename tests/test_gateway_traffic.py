@@ -83,12 +83,14 @@ def test_a_request_that_was_broken_off_before_any_word_is_no_answer_that_cost_no
     assert (traffic.answered, traffic.unheard) == ((), unheard)
 
 
+@pytest.mark.parametrize("told", [{}, {"cache_creation": None}])
 @pytest.mark.parametrize(("ttl", "split"), [("5m", (3, 0)), ("1h", (None, None))])
-def test_how_long_a_cache_keeps_is_taken_from_the_request_where_the_answer_tells_a_sum(ttl, split):
+def test_how_long_a_cache_keeps_is_taken_from_the_request_where_the_answer_tells_a_sum(ttl, split, told):
     body = main_request("Go", system=[{"type": "text", "text": "x", "cache_control": {"ttl": ttl}}])
     meter = Meter("t", None)
     record = begin(meter, body)
-    for event in message_events(id="msg_1", model="m", content=[TOOL], stop_reason="tool_use", usage=USAGE):
+    usage = USAGE | told
+    for event in message_events(id="msg_1", model="m", content=[TOOL], stop_reason="tool_use", usage=usage):
         record.answer.add(event)
     meter.end(record)
     (one,) = meter.snapshot().answered

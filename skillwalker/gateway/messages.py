@@ -168,7 +168,7 @@ class Aggregate:
                 self._add_delta(self._blocks[index], self._parts[index], _object(event, "delta"))
             case "message_delta":
                 self._message.update(_object(event, "delta"))
-                self._message.setdefault("usage", {}).update(_object(event, "usage"))
+                self._add_usage(_object(event, "usage"))
             case "message_stop":
                 self.complete = True
             case "message":
@@ -177,6 +177,11 @@ class Aggregate:
                 self._blocks = dict(enumerate(blocks if isinstance(blocks, list) else ()))
                 self._parts = {index: {} for index in self._blocks}
                 self.complete = True
+
+    def _add_usage(self, told: Mapping[str, Any]) -> None:
+        """Its counts are of the whole answer; null, or 0 where there was a number, tells nothing new."""
+        usage = self._message.setdefault("usage", {})
+        usage.update({key: value for key, value in told.items() if value or usage.get(key) is None})
 
     @staticmethod
     def _add_delta(block: dict[str, Any], parts: dict[str, list[str]], delta: Mapping[str, Any]) -> None:

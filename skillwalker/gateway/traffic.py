@@ -276,7 +276,7 @@ class Meter:
 def tokens_of(request: Mapping[str, Any], answer: Aggregate) -> Tokens:
     """What an answer has told of its tokens so far."""
     usage = answer.usage
-    if usage.get("cache_creation_input_tokens") and "cache_creation" not in usage:
+    if usage.get("cache_creation_input_tokens") and usage.get("cache_creation") is None:
         return Tokens.of(usage, writes_kept_1h=_asks_for_an_hour(request))
     return Tokens.of(usage)
 
