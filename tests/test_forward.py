@@ -152,6 +152,21 @@ def test_what_is_no_event_is_left_out():
     assert (replied.events, replied.error) == (EVENTS, None)
 
 
+@pytest.mark.parametrize("begin", [b"{{", b'"}'])
+def test_a_damaged_event_is_no_part_of_an_answer_that_looks_whole(begin):
+    at = 3
+    damaged = sse_bytes(EVENTS[at : at + 1]).replace(b"data: {", b"data: " + begin)
+    replied = replied_to(streams(sse_bytes(EVENTS[:at]) + damaged + sse_bytes(EVENTS[at + 1 :])))
+    assert replied.events == EVENTS[:at]
+    assert replied.refused.status == 502
+    assert "sent an event that is no JSON" in replied.refused.message
+
+
+def test_a_message_whose_usage_is_null_is_one():
+    answer = {**MESSAGE, "usage": None}
+    assert replied_to(says(200, answer), exchange(WHOLE)).events == [answer]
+
+
 def test_a_message_without_a_stream_is_one_event():
     answer = says(200, MESSAGE)
     with Server(answer) as server:

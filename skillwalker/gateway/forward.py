@@ -125,10 +125,12 @@ class ForwardResponder:
         """One event as JSON; None where it is none of the API's.
 
         Raises:
-            ApiError: it is an error.
+            ApiError: it is an error, or damaged: without it the answer would not be what the model said.
         """
         event = parsed(data)
         if event is None:
+            if data.lstrip().startswith(b"{") or name.startswith(("message_", "content_block_")):
+                raise self._upstream.broken(f"{self._upstream.host} sent an event that is no JSON")
             return None  # such as `[DONE]`, with which servers of another API end
         type_ = event.get("type", name)
         self._check(type_, event)
@@ -165,7 +167,7 @@ class ForwardResponder:
 
 
 def _is_message(value: Mapping[str, Any]) -> bool:
-    content, usage = value.get("content"), value.get("usage", {})
+    content, usage = value.get("content"), value.get("usage") or {}
     return isinstance(content, list) and all(isinstance(one, dict) for one in (*content, usage))
 
 
