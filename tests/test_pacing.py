@@ -297,6 +297,7 @@ def test_which_errors_are_hopeless(headers, expected):
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "later"}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:20:00 -99999999999999999"}, None),
     ],
 )
 def test_what_an_answer_asks_to_wait(headers, expected):

@@ -173,5 +173,5 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             return seconds
     try:
         return max(parsedate_to_datetime(headers["retry-after"]).timestamp() - now, 0.0)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return None
