@@ -55,7 +55,9 @@ def _named(bound: Bound, checked: CheckedTest) -> Iterator[str]:
         return
     try:
         names = list(files(checked.eval))
-    except Exception:  # noqa: BLE001 (another package's code; a run does not depend on it)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 (another package's code; a run does not depend on it)
         return
     yield from (name for name in names if isinstance(name, str))
 

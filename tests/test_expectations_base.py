@@ -205,6 +205,13 @@ def test_a_test_with_problems_cannot_be_judged(healthy: Trial) -> None:
         judge_trial(Bound(SPEC, problems=(Problem("wrong"),)), healthy)
 
 
+@pytest.mark.parametrize("kind", [iter, list])
+def test_details_may_come_in_any_way(healthy: Trial, kind: Any) -> None:
+    details = kind([Detail("a", Outcome.FAILED), Detail("b", Outcome.PASSED)])
+    verdict = ask(healthy, lambda _: Verdict(Outcome.FAILED, "no", details))
+    assert [detail.name for detail in verdict.details] == ["a", "b"]
+
+
 def test_texts_of_a_verdict_are_short_and_safe(healthy: Trial) -> None:
     noise = "\x1b[31m\u202e" + "x" * 10_000
     verdict = ask(healthy, lambda _: Verdict.of(True, noise, details=[Detail(noise, Outcome.PASSED, noise)]))

@@ -430,3 +430,102 @@ def test_binding_many_expectations_is_fast(installed: Any) -> None:
     for number in range(20_000):
         assert bind(registry, "max-turns", {"turns": number + 1}).expectation is not None
     assert time.perf_counter() - start < 100  # it takes half a second; a busy machine is no failure
+
+
+BROKEN_LATE = """
+from typing import ClassVar
+from attrs import frozen
+
+
+class Stop(BaseException):
+    pass
+
+
+class Meta(type):
+    def __repr__(cls):
+        raise RuntimeError("no repr")
+
+    def __getattr__(cls, name):
+        raise RuntimeError(f"no {name}")
+
+
+class Odd(metaclass=Meta):
+    pass
+
+
+class Checks:
+    def check(self, trial): ...
+
+
+@frozen
+class Expands(Checks):
+    @classmethod
+    def expand(cls, value, test):
+        raise Stop("late")
+
+
+@frozen
+class Requires(Checks):
+    def requires(self, eval, test):
+        raise Stop("late")
+
+
+@frozen
+class Judges(Checks):
+    @property
+    def uses_judge(self):
+        raise RuntimeError("late")
+
+
+@frozen
+class Calls(Checks):
+    expects_call: ClassVar = ("a",)
+
+
+@frozen
+class Endless(Checks):
+    def requires(self, eval, test):
+        while True:
+            yield "more"
+
+"""
+
+
+@pytest.fixture
+def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "acme_late.py").write_text(BROKEN_LATE)
+    (tmp_path / "acme_skips.py").write_text(
+        "import pytest\npytest.skip('elsewhere', allow_module_level=True)"
+    )
+    info = tmp_path / "late-1.dist-info"
+    info.mkdir()
+    names = ("Odd", "Expands", "Requires", "Judges", "Calls", "Endless")
+    entries = [f"{name.lower()} = acme_late:{name}" for name in names]
+    (info / "entry_points.txt").write_text("\n".join((f"[{GROUP}]", *entries, "skips = acme_skips:A")))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield Registry.scan([str(tmp_path)])
+    for name in ("acme_late", "acme_skips"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("skips", "acme_skips:A cannot be imported: Skipped: elsewhere"),
+        ("odd", "acme_late:Odd cannot be looked at: RuntimeError: no interface_version"),
+        ("expands", "`expand` failed: Stop: late"),
+        ("requires", "`requires` failed: Stop: late"),
+        ("judges", "`uses_judge` failed: RuntimeError: late"),
+        ("calls", "`expects_call` is ('a',), no text and bool"),
+    ],
+)
+def test_whatever_a_package_raises_its_type_is_broken_and_nothing_else(
+    late: Registry, name: str, cause: str
+) -> None:
+    bound = bind(late, name, {})
+    assert bound.broken is not None
+    assert f"the expectation type {name} of late 1 cannot be used: {cause}" in bound.broken
+
+
+def test_what_is_missing_is_told_though_a_type_would_never_end(late: Registry) -> None:
+    assert set(problems(bind(late, "endless", {}))) == {"tests[0].expect[0].endless: more"}

@@ -154,14 +154,15 @@ def _checked(expectation: Expectation, trial: Trial) -> Verdict:
     verdict: Any = _in_time(expectation, trial)  # another package's code: what it promises is not relied on
     if not isinstance(verdict, Verdict):
         raise TypeError(f"`check` returned {type(verdict).__name__} instead of a Verdict")
-    parts: tuple[Any, ...] = (verdict, *verdict.details)
+    whole = evolve(verdict, details=tuple(verdict.details))
+    parts: tuple[Any, ...] = (whole, *whole.details)
     if not all(isinstance(detail, Detail) for detail in parts[1:]):
         raise TypeError("`check` returned a verdict with details that are no Detail")
     if not all(isinstance(part.outcome, Outcome) and isinstance(part.message, str) for part in parts):
         raise TypeError("`check` returned an outcome that is no Outcome or a message that is no text")
     if not isinstance(verdict.reason, Reason | None):
         raise TypeError("`check` returned a reason that is no Reason")
-    return verdict
+    return whole
 
 
 def _tidied(verdict: Verdict) -> Verdict:

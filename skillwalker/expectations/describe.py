@@ -15,11 +15,13 @@ from attrs import frozen
 from skillwalker.expectations.options import (
     REQUIRED,
     OptionsError,
+    choices,
     fields_of,
     in_words,
     is_array,
     is_choice,
     is_class_of_options,
+    is_row,
     is_union,
 )
 
@@ -132,9 +134,11 @@ def _sample(hint: Any) -> Any:
         return _SAMPLES[hint]
     arguments = typing.get_args(hint)
     if is_choice(hint) or is_union(hint):
-        return arguments[0] if is_choice(hint) else _sample(arguments[0])
+        return choices(hint)[0] if is_choice(hint) else _sample(arguments[0])
     if is_array(hint):
         return [_sample(arguments[0])] if arguments else []
+    if is_row(hint):
+        return [_sample(one) for one in arguments]
     if is_class_of_options(hint):
         hints = typing.get_type_hints(hint)
         needed = [(field, name) for field, name, default in fields_of(hint) if default is REQUIRED]
@@ -144,7 +148,8 @@ def _sample(hint: Any) -> Any:
 
 def _docstring(cls: type[Any]) -> str:
     """Its own, not one that a dataclass made up from the fields, nor one of a base class."""
-    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+    written = cls.__dict__.get("__doc__")
+    text = inspect.cleandoc(written) if isinstance(written, str) else ""
     return "" if text.startswith(f"{cls.__name__}(") else text
 
 

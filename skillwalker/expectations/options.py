@@ -7,6 +7,7 @@ or is a problem. The names in `tests.json` are the fields' names, or their alias
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
 import math
 import re
@@ -19,6 +20,8 @@ import attrs
 from cattrs import Converter, ForbiddenExtraKeysError
 from cattrs.cols import (
     homogenous_tuple_structure_factory,
+    is_any_set,
+    is_frozenset,
     is_mapping,
     is_sequence,
     list_structure_factory,
@@ -77,7 +80,9 @@ def structurer(cls: type[Any], shorthand: str | None = None) -> Callable[[Any, s
             if short is not None and type(value) is not dict:
                 value, inside = {shorthand: short(value)}, join(path, str(shorthand))
             return hook(value, cls)
-        except Exception as error:  # validators are the type's own code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # validators are the type's own code
             found = (
                 (path if place == inside else place, text) for place, text in _problems(error, path, cls)
             )
@@ -148,11 +153,13 @@ def in_words(hint: Any) -> str:
         return _WORDS[hint]
     arguments = typing.get_args(hint)
     if is_choice(hint):
-        return "one of " + ", ".join(map(shown, arguments))
+        return "one of " + ", ".join(map(shown, choices(hint)))
     if is_union(hint):
         return " or ".join(in_words(argument) for argument in arguments)
     if is_array(hint):
         return "a list" + (f" of {in_words(arguments[0])}" if arguments else "")
+    if is_row(hint):
+        return "a list of " + ", ".join(map(in_words, arguments))
     if is_mapping(hint):
         return "an object"
     if is_class_of_options(hint):
@@ -165,11 +172,26 @@ def is_class_of_options(cls: Any) -> bool:
 
 
 def is_array(cls: Any) -> bool:
-    return cls is not str and is_sequence(cls)
+    """A list of any length, of which a type may make a tuple or a set."""
+    return cls not in (str, bytes) and (is_sequence(cls) or is_any_set(cls))
+
+
+def is_row(cls: Any) -> bool:
+    """A tuple that says of what type each of its members is."""
+    return typing.get_origin(cls) is tuple and not is_sequence(cls)
 
 
 def is_choice(cls: Any) -> bool:
-    return typing.get_origin(cls) is typing.Literal
+    return typing.get_origin(cls) is typing.Literal or _is_enum(cls)
+
+
+def choices(cls: Any) -> tuple[Any, ...]:
+    """What JSON may say where a type is a choice."""
+    return tuple(one.value for one in cls) if _is_enum(cls) else typing.get_args(cls)
+
+
+def _is_enum(cls: Any) -> bool:
+    return isinstance(cls, type) and issubclass(cls, enum.Enum)
 
 
 def is_union(cls: Any) -> bool:
@@ -182,8 +204,11 @@ def _converter() -> Converter:
     for cls in (str, bool, int):
         converter.register_structure_hook(cls, _exactly(cls))
     converter.register_structure_hook(float, _number)
+    converter.register_structure_hook(bytes, _no_option)
     converter.register_structure_hook_factory(is_array, _array)
+    converter.register_structure_hook_factory(is_row, _row)
     converter.register_structure_hook_factory(is_mapping, _mapping)
+    converter.register_structure_hook_factory(typing.is_typeddict, _refused)
     converter.register_structure_hook_factory(is_choice, _choice)
     converter.register_structure_hook_factory(is_union, _union)
     converter.register_structure_hook_factory(is_class_of_options, _object)
@@ -191,7 +216,9 @@ def _converter() -> Converter:
 
 
 def _exactly(cls: type[Any]) -> Callable[[Any, Any], Any]:
-    def structure(value: Any, _: Any) -> Any:
+    def structure(value: Any, target: Any) -> Any:
+        if target is not cls and _is_enum(target):  # cattrs takes an enumeration of texts for a text
+            return _chosen(value, target)
         if type(value) is not cls:
             raise TypeError(f"expected {_WORDS[cls]}, got {shown(value)}")
         return value
@@ -200,15 +227,43 @@ def _exactly(cls: type[Any]) -> Callable[[Any, Any], Any]:
 
 
 def _number(value: Any, _: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
         raise TypeError(f"expected a number, got {shown(value)}")
-    return float(value)
+    return number
 
 
 def _array(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    if is_any_set(cls):
+        members = typing.get_args(cls)
+        listed = _array(list[members[0]] if members else list, converter)  # type: ignore[valid-type]
+        kind = frozenset if is_frozenset(cls) else set
+        return lambda value, _: kind(listed(value, list))
     is_tuple = (typing.get_origin(cls) or cls) is tuple
     hook = (homogenous_tuple_structure_factory if is_tuple else list_structure_factory)(cls, converter)
     return _only(list, "a list", hook)
+
+
+def _row(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    members = [(member, converter.get_structure_hook(member)) for member in typing.get_args(cls)]
+
+    def structure(value: Any, _: Any) -> Any:
+        if type(value) is not list or len(value) != len(members):
+            raise TypeError(f"expected {in_words(cls)}, got {shown(value)}")
+        return tuple(hook(one, member) for one, (member, hook) in zip(value, members, strict=True))
+
+    return structure
+
+
+def _no_option(_: Any, cls: Any) -> Any:
+    raise TypeError(f"an option cannot be {cls.__name__}")
+
+
+def _refused(cls: Any, _: Converter) -> Callable[[Any, Any], Any]:
+    raise TypeError(f"{cls.__name__} is a TypedDict, which nothing checks; make it an attrs class")
 
 
 def _mapping(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
@@ -228,17 +283,20 @@ def _object(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:
 
 
 def _choice(cls: Any, _: Converter) -> Callable[[Any, Any], Any]:
-    choices = typing.get_args(cls)
+    known = choices(cls)
+    if strange := [one for one in known if type(one) not in (str, int, float, bool, type(None))]:
+        raise TypeError(f"{strange[0]!r} is a choice that JSON cannot say")
+    return _chosen
 
-    def structure(value: Any, _: Any) -> Any:
-        for choice in choices:
-            if type(value) is type(choice) and value == choice:
-                return choice
-        words = [choice for choice in choices if isinstance(choice, str)]
-        hint = did_you_mean(value, words) if isinstance(value, str) else ""
-        raise ValueError(f"expected one of {', '.join(map(shown, choices))}, got {shown(value)}{hint}")
 
-    return structure
+def _chosen(value: Any, cls: Any) -> Any:
+    known = choices(cls)
+    for choice in known:
+        if type(value) is type(choice) and value == choice:
+            return cls(choice) if _is_enum(cls) else choice
+    words = [choice for choice in known if isinstance(choice, str)]
+    hint = did_you_mean(value, words) if isinstance(value, str) else ""
+    raise ValueError(f"expected {in_words(cls)}, got {shown(value)}{hint}")
 
 
 def _union(cls: Any, converter: Converter) -> Callable[[Any, Any], Any]:

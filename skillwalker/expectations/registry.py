@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 _OWN = "skillwalker"
+_MOST_TOLD = 100
 
 
 class UnknownTypeError(ConfigurationError):
@@ -139,10 +141,16 @@ class Registry:
 def _load(candidate: Candidate) -> LoadedType:
     try:
         cls = _import(candidate)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as of `pytest.skip`, which is no Exception
         cause = f"{candidate.reference} cannot be imported: {in_words(error)}"
         raise _broken(candidate, cause, _import_remedy(candidate, error)) from error
-    if (fault := _fault(cls)) is not None:
+    try:
+        fault = _fault(cls)
+    except Exception as error:  # a metaclass's
+        raise _broken(candidate, f"{candidate.reference} cannot be looked at: {in_words(error)}") from error
+    if fault is not None:
         cause, remedy = fault
         raise _broken(candidate, f"{candidate.reference} {cause}", remedy.format(candidate.distribution))
     try:
@@ -211,7 +219,9 @@ def instance_of(loaded: LoadedType, spec: ExpectationSpec, test: Test) -> Any:
             value = expand(value, test)
         except ValueError as error:
             raise OptionsError((Problem(safe(str(error), 500), path=spec.path),)) from error
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise _broken(loaded.candidate, f"`expand` failed: {in_words(error)}") from error
     return loaded.structure(value, spec.path)
 
@@ -221,10 +231,22 @@ def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Tes
         expectation = instance_of(loaded, spec, test)
     except OptionsError as error:
         return Bound(spec, problems=error.problems)
+    _require_usable(loaded, expectation)
     missing = _missing(loaded, expectation, evaluation, test)
     if missing:
         return Bound(spec, problems=tuple(Problem(safe(text, 500), path=spec.path) for text in missing))
     return Bound(spec, expectation, origin=loaded.candidate.origin)
+
+
+def _require_usable(loaded: LoadedType, expectation: Any) -> None:
+    """Reads once what may be a property, so that later nobody stumbles over one that raises."""
+    for name in ("uses_judge", "uses_commands", "check_seconds", "expects_call"):
+        try:
+            found = getattr(expectation, name, None)
+        except Exception as error:
+            raise _broken(loaded.candidate, f"`{name}` failed: {in_words(error)}") from error
+    if found is not None and (type(found) is not tuple or [type(one) for one in found] != [str, bool]):
+        raise _broken(loaded.candidate, f"`expects_call` is {safe(repr(found), 60)}, no text and bool")
 
 
 def _missing(loaded: LoadedType, expectation: Any, evaluation: Eval, test: Test) -> tuple[str, ...]:
@@ -233,8 +255,11 @@ def _missing(loaded: LoadedType, expectation: Any, evaluation: Eval, test: Test)
         return ()
     try:
         answer = requires(evaluation, test)
-        return (answer,) if isinstance(answer, str) else tuple(str(text) for text in answer)
-    except (Exception, SystemExit) as error:
+        told = (answer,) if isinstance(answer, str) else itertools.islice(answer, _MOST_TOLD)
+        return tuple(str(text) for text in told)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _broken(loaded.candidate, f"`requires` failed: {in_words(error)}") from error
 
 

@@ -19,10 +19,12 @@ from cattrs.cols import is_mapping
 from skillwalker.expectations.describe import Option, describe, shorthand_of
 from skillwalker.expectations.options import (
     UNKNOWN,
+    choices,
     fields_of,
     is_array,
     is_choice,
     is_class_of_options,
+    is_row,
     is_union,
 )
 
@@ -77,11 +79,13 @@ def hint_schema(hint: Any, within: tuple[type[Any], ...] = ()) -> dict[str, Any]
         return {"type": _SIMPLE[hint]}
     arguments = typing.get_args(hint)
     if is_choice(hint):
-        return {"enum": list(arguments)}
+        return {"enum": list(choices(hint))}
     if is_union(hint):
         return {"anyOf": [hint_schema(argument, within) for argument in arguments]}
     if is_array(hint):
         return {"type": "array"} | ({"items": hint_schema(arguments[0], within)} if arguments else {})
+    if is_row(hint):
+        return {"type": "array", "items": [hint_schema(one, within) for one in arguments]}
     if is_mapping(hint):
         values = hint_schema(arguments[1], within) if len(arguments) == 2 else {}
         return {"type": "object"} | ({"additionalProperties": values} if values else {})
