@@ -56,7 +56,25 @@ class Redactor:
         """A JSON value with every secret in its texts overwritten."""
         if self._pattern is None:
             return value
-        return json.loads(self.data(json.dumps(value, ensure_ascii=True).encode("ascii")))
+        redacted = self.data(json.dumps(value, ensure_ascii=True).encode("ascii"))
+        try:
+            return json.loads(redacted)
+        except ValueError:  # a secret of digits is a part of some number
+            return self._within(value)
+
+    def _within(self, value: Any) -> Any:
+        """The same text by text. A number that holds a secret is not known any more, but for fractions, in
+        whose digits anything can be found."""
+        match value:
+            case str():
+                return self.value(value)
+            case bool() | float() | None:
+                return value
+            case int():
+                return value if self.data(str(value).encode()) == str(value).encode() else None
+            case Mapping():
+                return {self.value(str(key)): self._within(inner) for key, inner in value.items()}
+        return [self._within(inner) for inner in value]
 
     def stream(self) -> RedactedStream:
         """For data that comes in pieces."""

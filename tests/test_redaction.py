@@ -103,6 +103,20 @@ def test_json_values_are_searched_in_depth():
     assert REDACTOR.value({"a": [f"x {SECRET}", 1, None]}) == {"a": ["x " + "*" * len(SECRET), 1, None]}
 
 
+def test_a_secret_of_digits_leaves_a_value_that_can_be_written():
+    redactor = Redactor(("00000000", "123456789012"))
+    value = {
+        "cost": 0.1 + 0.2,
+        "account": 123456789012,
+        "123456789012": ["is 123456789012", True, None, 7],
+    }
+    assert redactor.value(value) == {
+        "cost": 0.1 + 0.2,
+        "account": None,
+        "*" * 12: ["is " + "*" * 12, True, None, 7],
+    }
+
+
 def test_without_secrets_nothing_is_touched():
     value = {"a": object}
 
