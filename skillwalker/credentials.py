@@ -196,7 +196,7 @@ def _base_url(text: str) -> tuple[str, list[str], list[str]]:
             [f"{BASE_URL} is no URL; write it as https://host or https://host:port/path"],
             [],
         )
-    if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", text):
+    if parts.scheme not in ("http", "https") or not _is_host(host or "") or not re.fullmatch(r"[!-~]+", text):
         shown = safe(_without_user(text, parts), 100)
         return DEFAULT_BASE_URL, [f"{BASE_URL} is no http or https URL: {shown}"], []
     if "@" in parts.netloc:
@@ -211,6 +211,16 @@ def _base_url(text: str) -> tuple[str, list[str], list[str]]:
             f"{BASE_URL} ends in /v1, so that {url}/v1/messages is asked; most servers want it without"
         )
     return url, [], warnings
+
+
+def _is_host(name: str) -> bool:
+    """Whether it can be looked up, or is an address."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        # The last part of a name is no number, or it would be an address.
+        return re.fullmatch(r"(?!.*\.\d+\.?$)(?!\d+$)([\w-]{1,63}\.)*[\w-]{1,63}\.?", name) is not None
+    return True
 
 
 def _without_user(text: str, parts: SplitResult) -> str:

@@ -128,6 +128,11 @@ def test_a_malformed_key_is_told_and_not_replaced_by_another(secret, said):
         "https://example.org/#a",
         "https://ada:pass-word@example.org",
         "javascript:alert(1)",
+        "https://example..org",
+        "https://.example.org",
+        f"https://{'a' * 64}.org",
+        "https://example.org\\x",
+        "https://10.0.1",
     ],
 )
 def test_a_base_url_that_is_none_is_refused(url):
@@ -155,6 +160,9 @@ def test_all_problems_are_told_at_once():
         ("http://[::1]:4000", False),
         ("http://localhost.example.org", True),
         ("https://models.example.org", False),
+        ("https://models.example.org.:443", False),
+        ("http://my_models-2", True),
+        (f"http://{'a' * 63}.org", True),
     ],
 )
 def test_a_credential_without_encryption_is_warned_of(url, exposed):
