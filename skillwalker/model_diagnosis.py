@@ -100,7 +100,12 @@ async def _answer(
         web_client(tls, connect_seconds=PROBE_SECONDS, answer_seconds=PROBE_SECONDS) as client,
         client.request(method, url, headers=headers, allow_redirects=False, proxy=proxy) as response,
     ):
-        return response.status, await response.content.read(MAX_PROBE_BYTES)
+        data = b""
+        async for piece in response.content.iter_any():
+            data += piece
+            if len(data) >= MAX_PROBE_BYTES:
+                break
+        return response.status, data
 
 
 def _judged(

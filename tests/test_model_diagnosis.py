@@ -49,6 +49,12 @@ def test_what_is_used_and_what_is_not_and_whether_the_server_takes_it(tmp_path):
     assert SECRET not in str(found)
 
 
+def test_a_long_list_of_models_is_read_to_its_end():
+    many = {"data": [{"id": f"model-{number}", "type": "model"} for number in range(10_000)]}
+    with Server(says(200, many)) as server:
+        assert "answers and takes what" in probe(key(server.url)).message
+
+
 def test_problems_and_warnings_are_lines(tmp_path):
     found = checks({"ANTHROPIC_API_KEY": "a b", "ANTHROPIC_BASE_URL": "nonsense"}, tmp_path)
     assert [(name, status) for name, status, _ in found] == [("credential", "warn")] * 2
