@@ -11,7 +11,7 @@ import pytest
 from gateway_support import assistant, request, user
 
 from skillwalker.gateway.cassettes.normalise import Names, Normal, canonical, normalise
-from skillwalker.gateway.cassettes.varying import Window
+from skillwalker.gateway.cassettes.varying import Window, spots
 
 THEN = datetime(2026, 11, 30, 14, 23, 4, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, 9, 11, 59, tzinfo=UTC)
@@ -183,6 +183,11 @@ def test_hashes_of_commits_differ_only_in_results_of_git(old: str, new: str) -> 
 
 def test_a_number_alone_on_its_line_is_no_commit() -> None:
     assert normal(after("1234567", "git log | wc -c")) != normal(after("1234568", "git log | wc -c"))
+
+
+def test_a_long_word_beside_mktemp_is_read_once() -> None:
+    command = "mktemp x.XXXX; echo " + "a" * 300_000  # squared, this would take an hour
+    assert [spot.value for spot in spots("x.abcd", "result", command)] == ["abcd"]
 
 
 def test_names_that_a_template_of_mktemp_made_are_temporary() -> None:

@@ -96,7 +96,7 @@ _NUMERIC = re.compile(
     r"(?: (?P<half>[AP])M)?"
 )
 _FLAGS = re.VERBOSE | re.MULTILINE
-_TEMPLATE = re.compile(r"([\w.-]+[._-])(X{3,})")  # of `mktemp`, whose command names it
+_TEMPLATE = re.compile(r"(?<![\w.-])([\w.-]+[._-])(X{3,})")  # of `mktemp`, whose command names it
 _NUMBER = re.compile(r"\d+$")
 
 
