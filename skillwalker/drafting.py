@@ -26,6 +26,7 @@ EDIT_ME = "EDIT ME"
 
 _REHEARSED = "Rehearsed task"
 _WIDTH = 110
+_NAME = 64  # characters of a file's name
 _INLINE = 300  # characters; a longer prompt is easier to edit in a file of its own
 
 
@@ -198,6 +199,12 @@ def write_draft(draft: Draft, root: Path, here: Path | None = None) -> list[Path
         why = error.strerror or str(error)
         raise ConfigurationError([Problem(f"cannot be written: {why}", file=safe(str(directory)))]) from None
     return [directory / name for name in contents]
+
+
+def name_of_file(name: str) -> str:
+    """The name of a skill or an agent as one of a file or directory: an agent's may hold anything."""
+    kept = "".join("-" if char in "/\\:" or has_controls(char) else char for char in name)
+    return kept.strip().lstrip("._-")[:_NAME].strip() or "draft"
 
 
 def shown(path: Path, root: Path, here: Path) -> str:

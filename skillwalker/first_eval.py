@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, one_line, rubric
+from skillwalker.drafting import ANSWER, DRAFT, EDIT_ME, Draft, name_of_file, one_line, rubric
 from skillwalker.gateway.rule import stems
 from skillwalker.mentions import is_far, mention
 from skillwalker.parts import Skill
@@ -193,7 +193,7 @@ def _add_task(draft: Draft, request: str, *, called: bool) -> None:
     target = draft.target
     title = f"Task: {target.tail}"
     text = rubric(title, _CRITERIA).replace(b"\n\n", _ADVICE.format(kind=target.kind).encode(), 1)
-    file = draft.add_file("rubrics", f"{target.tail.replace(':', '-')}.md", text)
+    file = draft.add_file("rubrics", f"{name_of_file(target.tail)}.md", text)
     judge = {"llm-judge": {"rubricFile": file}}
     called = called or target.kind == "agent"
     call = {f"{target.kind}-call": {target.kind: target.part.id, "expected": True}}

@@ -110,3 +110,40 @@ def test_what_is_not_there_is_told(root: Path, run_cli: Cli, words: list[str], s
     called = run_cli("init", *words)
     assert (called.code, (root / "evals").exists()) == (4, False)
     assert said in called.err
+
+
+@pytest.mark.parametrize(
+    ("name", "directory"),
+    [
+        ("../../../escaped", "escaped"),
+        ("trees/apple", "trees-apple"),
+        ("trees\\\\apple", "trees-apple"),
+        (".hidden", "hidden"),
+        ("-rf", "rf"),
+        ("two words", "two words"),
+        ("..", "draft"),
+        ("o" * 300, "o" * 64),
+    ],
+)
+def test_an_agent_may_be_called_anything_and_what_is_written_stays_in_its_eval(
+    root: Path, run_cli: Cli, name: str, directory: str
+) -> None:
+    write(root / "orchard/agents/odd.md", f'---\nname: "{name}"\ndescription: Waters trees.\n---\nx\n')
+    before = {path for path in root.rglob("*") if path.is_file()}
+
+    called = run_cli("init", "orchard/agents/odd.md")
+
+    assert called.code == 0, called.err
+    made = {path for path in root.rglob("*") if path.is_file()} - before
+    inside = {path.relative_to(root / "evals" / directory).as_posix() for path in made}
+    assert inside == {"tests.json", "rehearsal.json", f"rubrics/{directory}.md"}
+
+
+def test_a_rubric_is_not_written_where_the_name_of_an_agent_leads(root: Path, run_cli: Cli) -> None:
+    write(root / "orchard/agents/odd.md", "---\nname: ../../../../escaped\ndescription: Waters.\n---\nx\n")
+
+    called = run_cli("init", "orchard/agents/odd.md", "--eval", "odd")
+
+    assert called.code == 0, called.err
+    assert sorted(path.name for path in (root / "evals/odd").rglob("*.md")) == ["escaped.md"]
+    assert not (root.parent / "escaped.md").exists()

@@ -54,7 +54,7 @@ def init(
     """Write a first eval for a skill or agent that exists, or from other tools' files."""
     from skillwalker.cli.choosing import Again, about_another, which
     from skillwalker.cli.rehearsal import rehearse
-    from skillwalker.drafting import write_draft
+    from skillwalker.drafting import name_of_file, write_draft
     from skillwalker.errors import ConfigurationError
     from skillwalker.first_eval import first_eval
     from skillwalker.folders import path_fault
@@ -89,7 +89,7 @@ def init(
     notes: list[str] = []
     left: list[str] = []
     warnings: list[str] = []
-    name = name or target.tail.replace(":", "-")
+    name = name or name_of_file(target.tail)
     if imported:
         notes += about_another(imported, target, targets, named, again)
         converted = convert(imported, target, targets, name, root)
