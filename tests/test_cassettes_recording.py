@@ -259,3 +259,12 @@ def test_shared_parts_go_with_the_last_cassette_that_names_them(tmp_path: Path) 
 
     assert parts() == 1 + 2
     assert read(tmp_path / f"{TRIAL}.jsonl").exchanges
+
+
+def test_a_request_that_is_nested_too_deeply_is_refused_and_no_fault(tmp_path: Path, caplog: Any) -> None:
+    deep = json.dumps(GO).replace('"go"', "[" * 800 + '"go"' + "]" * 800).encode()
+    with linked(recording(tmp_path, answer(text("x")))) as link:
+        status, _, body = post(link, deep, HEADERS)
+        assert link.traffic().errors[-1][0] == 400
+    assert (status, body["error"]["message"]) == (400, "the request is nested too deeply")
+    assert caplog.records == []

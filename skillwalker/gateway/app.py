@@ -136,6 +136,8 @@ async def _answer(
             await (reply.stream(events) if request.get("stream") is True else reply.whole(events))
     except ApiError as error:
         await reply.fail(error)
+    except RecursionError:  # what a trial asks may be nested as deeply as it likes
+        await reply.fail(ApiError(400, "invalid_request_error", "the request is nested too deeply"))
     except ConnectionDroppedError:
         record.error = (0, "connection_dropped", "the responder broke the connection off")
         return False
