@@ -94,12 +94,12 @@ def assess(
         redact: Does to a text of the model what was done to the stream.
         servers_matter: Whether an MCP server that does not connect counts as a plugin that did not load.
     """
+    if foreign := _foreign(transcript, served):  # first: of any other trial what was seen counts
+        return Health(Reason.CONTAMINATED, foreign)
     if stopped:
         return Health(stopped.reason, stopped.message)
     if ended and ended.out_of_memory:
         return Health(Reason.OUT_OF_MEMORY, "the memory limit killed a process of the trial")
-    if foreign := _foreign(transcript, served):
-        return Health(Reason.CONTAMINATED, foreign)
     if served.over_budget:
         return Health(Reason.BUDGET, served.over_budget)
     if served.miss:

@@ -89,6 +89,15 @@ def test_a_message_that_the_model_did_not_send_contaminates(tmp_path):
     assert health(tmp_path, events, served=Served()).reason is Reason.CONTAMINATED
 
 
+@pytest.mark.parametrize(
+    "how",
+    [{"stopped": Stopped(Reason.TIMEOUT, "late")}, {"ended": Exit(137, out_of_memory=True)}],
+    ids=["stopped", "out of memory"],
+)
+def test_what_is_forged_does_not_count_as_seen_however_the_trial_ended(tmp_path, how):
+    assert health(tmp_path, good(), served=Served(), **how).reason is Reason.CONTAMINATED
+
+
 def test_no_result_and_exit_0_is_an_incomplete_stream(tmp_path):
     events = TranscriptBuilder().init(plugins={"acme": PATH})
 
