@@ -13,7 +13,7 @@ from skillwalker.gateway.listing import Listing
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
 from skillwalker.outcomes import NO_ANSWER, Reason
 from skillwalker.sandbox.base import Exit
-from skillwalker.text import safe
+from skillwalker.text import listed, safe
 from skillwalker.transcript import Init, ResultEvent, Transcript
 
 
@@ -153,12 +153,15 @@ def _words(text: str) -> list[str]:
 
 def _foreign(transcript: Transcript, served: Served) -> str:
     """What the stream says of the model although the gateway never served it; empty where they agree."""
-    calls = sorted(set(transcript.tool_use_ids) - set(served.tool_use_ids))
+    calls = sorted({*transcript.tool_use_ids, *transcript.task_calls} - set(served.tool_use_ids))
     if calls:
         return f"{len(calls)} tool call(s) in the stream that the model did not make, such as {calls[0]}"
     messages = sorted(set(transcript.message_ids) - set(served.message_ids))
     if messages:
         return f"{len(messages)} message(s) in the stream that the model did not send, such as {messages[0]}"
+    # A call that is not in the stream may have been theirs.
+    if transcript.uncalled and transcript.tool_use_ids >= set(served.tool_use_ids):
+        return f"at work in the stream without a call of the model: {listed(sorted(transcript.uncalled))}"
     return ""
 
 

@@ -73,6 +73,9 @@ class SkillTracker:
     command_hidden: bool = field(
         default=False, init=False
     )  # the prompt may have been a skill's slash command
+    uncalled: dict[str, None] = field(
+        factory=dict, init=False
+    )  # reached the main conversation without a call
     _attempts: dict[str, _Attempt] = field(factory=dict, init=False)  # by id of the call, or by how it came
     _forks: dict[str, str] = field(factory=dict, init=False)  # task id -> key of the attempt that it runs
     _threads: set[str | None] = field(factory=set, init=False)  # where the Skill tool was seen
@@ -148,6 +151,8 @@ class SkillTracker:
         if named or strangers:
             return (named or strangers)[0]
         # Its call is not in the stream, but there it is.
+        if thread is None and all(skill != self._name(attempt) for attempt in self._attempts.values()):
+            self.uncalled[skill] = None
         via = "tool" if thread is None else "sub-agent"
         return self._attempts.setdefault(f"{thread}:{skill}", _Attempt(skill, thread, {via}, loaded=True))
 

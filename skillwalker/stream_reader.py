@@ -54,6 +54,7 @@ class StreamReader:
     cost_usd: float | None = field(default=None, init=False)
     models: dict[str, None] = field(factory=dict, init=False)
     message_ids: set[str] = field(factory=set, init=False)
+    task_calls: set[str] = field(factory=set, init=False)
     retries: int = field(default=0, init=False)
     api_error: str | None = field(default=None, init=False)
     not_events: int = field(default=0, init=False)
@@ -68,6 +69,8 @@ class StreamReader:
     _limits: dict[str, None] = field(factory=dict, init=False)
     _unknown: Counter[str] = field(factory=Counter, init=False)
     _hooks: dict[str, None] = field(factory=dict, init=False)
+    _tasks: set[str | None] = field(factory=set, init=False)
+    _uncalled_tasks: dict[str, None] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.skills, self.agents = SkillTracker(self.names), AgentTracker(self.names)
@@ -86,6 +89,7 @@ class StreamReader:
                 self.skills.listed(self.init.skills or ())
                 self._answer.restart()
             case "system/task_started":
+                self._task_called(event.data)
                 if not self.skills.task_started(event):
                     self.agents.task_started(event)
             case "system/task_progress" | "system/task_updated" | "system/task_notification":
@@ -162,6 +166,15 @@ class StreamReader:
                 if synthetic and parent is None:
                     self._answer.added(said)
 
+    def _task_called(self, data: Mapping[str, Any]) -> None:
+        """By which call a sub-agent or a fork was started."""
+        call, kind, task = (as_str(data.get(key)) for key in ("tool_use_id", "subagent_type", "task_id"))
+        if kind is not None and call is not None:
+            self.task_calls.add(call)
+        elif kind is not None and task not in self._tasks:
+            self._uncalled_tasks[kind] = None
+        self._tasks.add(task)
+
     def _task(self, event: Event) -> None:
         data = event.data
         task, call = as_str(data.get("task_id")) or "", as_str(data.get("tool_use_id"))
@@ -203,6 +216,13 @@ class StreamReader:
         if self.prompt is not None and not self._prompt_came_back:
             asked = None if self.usage_by_model is None else bool(self.usage_by_model)
             self.skills.not_replayed(self.prompt, asked=asked)
+
+    @property
+    def uncalled(self) -> frozenset[str]:
+        """Skills and agents that were at work though neither a call nor the prompt started them."""
+        if self.prompt is None or self.prompt.startswith("/"):  # a slash command needs no call
+            return frozenset()
+        return frozenset((*self.skills.uncalled, *self._uncalled_tasks))
 
     @property
     def final_text(self) -> str | None:

@@ -42,6 +42,9 @@ class Transcript:
         api_error: Class of the API error that ended the main conversation, such as `rate_limit`.
         message_ids: Ids of all answers of models, for the comparison with the gateway.
         tool_use_ids: Ids of all tool calls, likewise.
+        task_calls: Ids of calls that sub-agents and forks say they were started by, likewise; not all of them
+            need be in the stream.
+        uncalled: Skills and agents at work that neither a call nor a slash command started.
         background_open: Agents or forks began whose end was not seen.
         skills_hidden: A skill may have been used that is not among `skills`: a sub-agent used the Skill tool
             out of sight, or the prompt begins as a slash command and was not replayed.
@@ -69,6 +72,8 @@ class Transcript:
     api_error: str | None = None
     message_ids: frozenset[str] = field(default=frozenset(), repr=False)
     tool_use_ids: frozenset[str] = field(default=frozenset(), repr=False)
+    task_calls: frozenset[str] = field(default=frozenset(), repr=False)
+    uncalled: frozenset[str] = frozenset()
     background_open: bool = False
     skills_hidden: bool = False
     agents_hidden: bool = False
@@ -107,6 +112,8 @@ class Transcript:
             api_error=reader.api_error,
             message_ids=frozenset(reader.message_ids),
             tool_use_ids=frozenset(reader.tools.ids),
+            task_calls=frozenset(reader.task_calls),
+            uncalled=reader.uncalled,
             background_open=reader.agents.open or reader.skills.open_forks,
             skills_hidden=reader.skills.call_hidden or reader.skills.command_hidden,
             agents_hidden=reader.agents.hidden,

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from skillwalker.gateway.listing import Listed, Listing
 from skillwalker.health import MustList, Stopped, assess
+from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.sandbox.base import Exit
 from skillwalker.testing import TranscriptBuilder
@@ -96,6 +97,44 @@ def test_a_message_that_the_model_did_not_send_contaminates(tmp_path):
 )
 def test_what_is_forged_does_not_count_as_seen_however_the_trial_ended(tmp_path, how):
     assert health(tmp_path, good(), served=Served(), **how).reason is Reason.CONTAMINATED
+
+
+STARTED = {"type": "system", "subtype": "task_started", "task_id": "k1", "subagent_type": "acme:auditor"}
+LOADED = {
+    "type": "user",
+    "isSynthetic": True,
+    "message": {"content": f"Base directory for this skill: {PATH}/skills/tidy\n\nTidy."},
+}
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (STARTED, "without a call of the model: acme:auditor"),
+        ({**STARTED, "tool_use_id": "toolu_forged"}, "did not make, such as toolu_forged"),
+        (LOADED, "without a call of the model: acme:tidy"),
+    ],
+    ids=["an agent", "an agent of a call", "a skill"],
+)
+def test_what_is_at_work_without_a_call_of_the_model_contaminates(tmp_path, event, said):
+    ended = {"type": "system", "subtype": "task_notification", "task_id": "k1", "status": "completed"}
+    events = TranscriptBuilder().init(plugins={"acme": PATH}).event(event).event(ended).text("Done.").result()
+    names = Names(skills={"acme:tidy": "acme:tidy"}, directories={"acme/skills/tidy": "acme:tidy"})
+    path = events.write(tmp_path / "events.jsonl")
+
+    def assessed(prompt: str, *calls: str):
+        transcript = Transcript.read(path, names, prompt)
+        served = Served(message_ids=transcript.message_ids, tool_use_ids=frozenset(calls))
+        return assess(
+            transcript, served, ended=Exit(0), stopped=None, plugin_paths=[PATH], servers_matter=True
+        )
+
+    found = assessed("Do it.")
+    assert found.reason is Reason.CONTAMINATED
+    assert said in found.message
+    if "tool_use_id" not in event:  # then a slash command may have started it, or a call that was lost
+        assert assessed("/acme:tidy now").healthy
+        assert assessed("Do it.", "toolu_lost").healthy
 
 
 def test_no_result_and_exit_0_is_an_incomplete_stream(tmp_path):

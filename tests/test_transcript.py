@@ -22,7 +22,8 @@ DATA = Path(__file__).parent / "data" / "transcripts"
 
 def summary(transcript: Transcript) -> dict[str, Any]:
     kept = asdict(transcript)
-    for name in ("path", "init", "result", "message_ids", "tool_use_ids", "usage_by_model"):
+    ids = ("message_ids", "tool_use_ids", "task_calls")
+    for name in ("path", "init", "result", "usage_by_model", "uncalled", *ids):
         del kept[name]
     return json.loads(json.dumps(kept))
 
@@ -34,6 +35,7 @@ def test_whole_streams(path: Path) -> None:
     expected = json.loads(beside.read_text("utf-8")) if beside.exists() else {}
     transcript = Transcript.read(path, NAMES, expected.get("prompt"))
     seen = {"prompt": expected.get("prompt"), **summary(transcript)}
+    assert transcript.uncalled == frozenset()
     if os.environ.get("REWRITE_EXPECTED"):
         beside.write_text(json.dumps(seen, indent=1, ensure_ascii=False) + "\n", "utf-8")
     assert seen == expected
