@@ -87,8 +87,12 @@ class RunDirectory:
     def add_verdicts(self, lines: list[dict[str, Any]]) -> None:
         """Appends to `results.jsonl`, all lines in one write."""
         data = "".join(json.dumps(line, ensure_ascii=True) + "\n" for line in lines)
-        with self._lock, self.results.open("a", encoding="utf-8") as file:
-            file.write(data)
+        with self._lock, self.results.open("a+b") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                if file.read() != b"\n":  # a crash or a full disk cut the last line; it must not spoil another
+                    data = "\n" + data
+            file.write(data.encode())
 
     def attempt(self, trial_id: str) -> int:
         """Which attempt at a trial is the one that counts now, from 1; earlier ones were set aside."""

@@ -142,6 +142,16 @@ def test_verdicts_survive_a_line_that_a_crash_cut(tmp_path):
     assert [line["trial"] for line in run.verdicts()] == ["a", "b"]
 
 
+def test_a_line_that_a_crash_cut_does_not_spoil_the_next(tmp_path):
+    run = RunDirectory(tmp_path)
+    for lines in ([{"trial": "a"}], [{"trial": "b"}]):
+        with run.results.open("a") as file:
+            file.write('{"trial": "c", "outc')
+        run.add_verdicts(lines)
+
+    assert [line["trial"] for line in run.verdicts()] == ["a", "b"]
+
+
 def test_lone_surrogates_are_written(tmp_path):
     run = RunDirectory(tmp_path)
     run.add_verdicts([{"message": "\ud800"}])
