@@ -39,6 +39,7 @@ def lines(
                 yield {
                     "trial": trial.id,
                     "attempt": attempt,
+                    "verdicts": len(trial.judged),
                     "position": one.position,
                     **verdict_object(one),
                     "reason": str(trial.reason) if trial.reason else None,
@@ -131,6 +132,8 @@ def _read(file: Path, directory: RunDirectory) -> dict[str, _Trial]:
 
 def _trial(own: list[Mapping[str, Any]]) -> _Trial:
     last = own[-1]
+    if len(own) < last.get("verdicts", 0):
+        raise ValueError(f"verdicts of {last['trial']} are missing")
     files = {key: value for key, value in as_dict(last.get("files")).items() if isinstance(value, str)}
     judged = sorted((read_verdict(dict(line)) for line in own), key=lambda one: one.position)
     reason, expect, source = (as_str(last.get(key)) for key in ("reason", "expect", "judged_from"))

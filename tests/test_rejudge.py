@@ -357,6 +357,15 @@ def test_a_judgement_of_an_attempt_that_was_set_aside_counts_for_no_other(tmp_pa
     assert [test.name for test in found.tests] == ["alone"]
 
 
+def test_a_judgement_without_all_verdicts_of_a_trial_is_none(tmp_path: Path) -> None:
+    directory = a_root(tmp_path, script={"tidies": {"judge": [{"passed": [False, False]}]}})
+    again(directory, tmp_path)
+    file = directory.path / "judgements/1.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))  # without the one that failed
+    with pytest.raises(ConfigurationError, match=r"verdicts of csv\.tidies\.main\.1 are missing"):
+        judged_latest(directory, load_run(directory))
+
+
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
     directory = a_root(tmp_path)
     again(directory, tmp_path)
