@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,6 +34,8 @@ SCHEMA = 1
 
 REAL = ("api", "record")
 """Model sources of which a model was asked: only these enter rates, and only these cost."""
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 _Trials = dict[tuple[str, str, bool], list[TrialResult]]  # by eval, test, and whether it is a control
 
@@ -195,15 +198,19 @@ def load_run(run: RunDirectory) -> RunResult:
         for line in run.verdicts():
             judged.setdefault(get(line, "trial", str), {})[get(line, "position", int)] = read_verdict(line)
         trials: _Trials = {}
+        ids: set[str] = set()
         for data in run.trials():
             verdicts = judged.get(get(data, "id", str), {})
             found = _trial(data, tuple(verdicts[position] for position in sorted(verdicts)))
             key = (get(data, "eval", str), get(data, "test", str), found.arm == CONTROL)
             trials.setdefault(key, []).append(found)
+            if found.id in ids:
+                raise ValueError(f"trial {found.id} is there twice")
+            ids.add(found.id)
         tests = [_test(data, trials, manifest) for data in get(manifest, "tests", list)]
         controls = tuple(Control(test) for test in tests if test.arm == CONTROL and test.target)
         result = RunResult(
-            run_id=get(manifest, "run_id", str),
+            run_id=_run_id(manifest),
             sandbox=get(manifest, "sandbox", str),
             model_source=get(manifest, "model_source", str),
             tests=with_blind([test for test in tests if test.arm != CONTROL], controls),
@@ -226,17 +233,33 @@ def load_run(run: RunDirectory) -> RunResult:
         raise ConfigurationError([f"{run.path} does not hold a whole run: {error}"]) from error
 
 
+def _run_id(manifest: dict[str, Any]) -> str:
+    """It is a directory's name and a part of commands to type."""
+    found: str = get(manifest, "run_id", str)
+    if not _ID.fullmatch(found):
+        raise ValueError(f"{found!r} is no run's id")
+    return found
+
+
+def _name(data: dict[str, Any], key: str) -> str:
+    """A name with which lines of reports begin; in a log of GitHub's, one with `::` would be a command."""
+    found: str = get(data, key, str)
+    if not found.strip() or found.lstrip().startswith("::"):
+        raise ValueError(f"{found!r} is no name, and {key} must be one")
+    return found
+
+
 def _test(data: dict[str, Any], trials: _Trials, manifest: dict[str, Any]) -> TestResult:
     """A planned test with its trials."""
     arm = get({"arm": MAIN, **data}, "arm", str)
-    key = (get(data, "eval", str), get(data, "name", str), arm == CONTROL)
+    key = (_name(data, "eval"), get(data, "name", str), arm == CONTROL)
     return TestResult(
         eval=key[0],
         name=key[1],
         type=get(data, "type", str),
         model=get(data, "model", str),
         planned=get(data, "planned", int, at_least=1),
-        need=get(data, "need", int),
+        need=get(data, "need", int, at_least=1),  # nothing passes over nothing
         trials=tuple(sorted(trials.get(key, ()), key=lambda one: one.index)),
         scripted=get({"scripted": None, **data}, "scripted", bool, NONE),
         tags=_texts({"tags": [], **data}, "tags"),
@@ -252,7 +275,7 @@ def _target(data: dict[str, Any] | None) -> Target | None:
         return None
     return Target(
         get(data, "kind", str),
-        get(data, "id", str),
+        _name(data, "id"),
         get(data, "should", bool),
         get(data, "position", int, at_least=0),
     )
@@ -273,7 +296,7 @@ def read_verdict(line: dict[str, Any]) -> Judged:
         for part in get(line, "details", list)
     )
     verdict = Verdict(Outcome(get(line, "outcome", str)), get(line, "message", str), details)
-    return Judged(get(line, "position", int), get(line, "type", str), verdict)
+    return Judged(get(line, "position", int), _name(line, "type"), verdict)
 
 
 def _trial(data: dict[str, Any], judged: tuple[Judged, ...]) -> TrialResult:

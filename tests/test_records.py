@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from attrs import evolve
@@ -188,6 +189,15 @@ def test_a_damaged_trial_is_told_and_not_guessed(tmp_path):
         load_run(directory)
 
 
+def test_a_trial_that_is_there_twice_is_not_counted_twice(tmp_path):
+    directory = stored(a_run(), Store(tmp_path))
+    trial = directory.path / "trials" / "csv.tidies.0a1b2c3d.main.1"
+    shutil.copytree(trial, trial.with_name("a copy of mine"))
+
+    with pytest.raises(ConfigurationError, match=r"trial csv\.tidies\.0a1b2c3d\.main\.1 is there twice"):
+        load_run(directory)
+
+
 def test_problems_keep_their_places():
     problem = Problem("unknown field promt", file="evals/csv/tests.json", line=4, path="tests[0]")
 
@@ -209,6 +219,22 @@ def test_problems_keep_their_places():
         ("run.json", {"options": {"allow_unmeasured": None}}),
         ("run.json", {"duration_ms": 10**400}),
         ("run.json", {"sandbox": 1}),
+        ("run.json", {"run_id": "20261130T101500Z-3f9a1c\x1b[2J"}),
+        ("run.json", {"run_id": "x; rm -r ."}),
+        ("run.json", {"tests": [{**planned_object(a_run().tests[0]), "need": 0}]}),
+        ("run.json", {"tests": [{**planned_object(a_run().tests[0]), "eval": ""}]}),
+        ("run.json", {"tests": [{**planned_object(a_run().tests[0]), "eval": " ::error title=x"}]}),
+        (
+            "run.json",
+            {
+                "tests": [
+                    {
+                        **planned_object(a_run().tests[0]),
+                        "target": {"kind": "skill", "id": "::error::x", "should": True, "position": 0},
+                    }
+                ]
+            },
+        ),
         ("trial", {"id": "../../../elsewhere"}),
         ("trial", {"id": ".."}),
         ("trial", {"message": None}),
