@@ -264,6 +264,18 @@ def test_hostile_texts_cannot_steer(compared) -> None:
     assert not any(c in comparison_report(found) for c in "\x1b\u202e")
 
 
+def test_no_line_of_a_model_is_a_command_to_a_runner_of_ci(compared) -> None:
+    before, after = trials("a", 1, 1), trials("a", 1, 1)
+    left = [
+        {before.trials[0].id: Left([result(f"::error::same\n{text}\n  ::add-mask::x\n")])} for text in "ab"
+    ]
+    found = compared([before], [after], before={"left": left[0]}, after={"left": left[1]})
+    shown = comparison_report(found).splitlines()
+
+    assert "    |   ::error::same" in shown
+    assert not [line for line in shown if line.lstrip().startswith("::")]
+
+
 def about(name: str, outcome: Outcome, *, should: bool = True, arm: str = "main", of: int = 1) -> TestResult:
     """A test, or a control, of whether `acme:tidy` is called."""
     test = a_test(name, *(a_trial(name, n + 1, verdict(outcome), arm=arm) for n in range(of)))

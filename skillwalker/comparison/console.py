@@ -64,5 +64,5 @@ def _test(one: Difference, paint: Paint) -> Iterator[str]:
         yield f"    {one.rate}"
     for line in one.lines():
         yield f"    {line}"
-    for each in one.text_diff:
-        yield paint(f"      {each.mark} {each.text}", _COLOURS[each.mark])
+    for each in one.text_diff:  # marked: an indented `::error::` of a model is a command to GitHub's runner
+        yield paint(f"    | {each.mark} {each.text}", _COLOURS[each.mark])
