@@ -13,7 +13,7 @@ from transcripts import answers, calls, result
 from skillwalker.comparison.as_json import comparison_object
 from skillwalker.comparison.compare import Comparison, Difference, compare
 from skillwalker.comparison.console import comparison_report
-from skillwalker.outcomes import Outcome
+from skillwalker.outcomes import Outcome, Reason
 from skillwalker.reports.html import html
 from skillwalker.reports.source import Source
 from skillwalker.results import Target, TestResult
@@ -112,6 +112,24 @@ def test_verdicts_calls_texts_files_and_figures(compared) -> None:
         "final text differs",
     ]
     assert [line.mark + line.text for line in found.text_diff] == [" same", "-old", "+new"]
+
+
+def test_what_a_trial_that_broke_off_did_not_do_is_no_difference(compared) -> None:
+    before = trials("a", 1, 2)
+    late = a_trial("a", 2, verdict(UNMEASURED), reason=Reason.TIMEOUT, turns=1, cost_usd=0.01)
+    after = a_test("a", trials("a", 1, 1).trials[0], late)
+    left = Left([calls("x", "Bash", command="ls"), answers("x"), result("same\n")], {"both.md": b"1"})
+    broke_off = Left([calls("x", "Read", file="x"), result("cut")], {"half.md": b"1"})
+    found = only(
+        compared(
+            [before],
+            [after],
+            before={"left": dict.fromkeys([one.id for one in before.trials], left)},
+            after={"left": {after.trials[0].id: left, late.id: broke_off}},
+        )
+    )
+
+    assert list(found.lines()) == ["skill-call (expectation 1): 1 passed, 1 failed → 1 passed, 1 unmeasured"]
 
 
 def test_what_judges_cost_is_compared_apart(compared) -> None:

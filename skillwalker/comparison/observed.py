@@ -57,8 +57,9 @@ class SeenTest:
     """One test in one run.
 
     Attributes:
+        trials: Those that ran to their end; what another did not do says nothing.
         verdicts: By position and type of the expectation: how many trials had which outcome.
-        cost_usd, judge_cost_usd, turns, duration_ms: Means over the trials; None where one is not known.
+        cost_usd, judge_cost_usd, turns, duration_ms: Means over `trials`; None where one is not known.
     """
 
     test: TestResult
@@ -81,14 +82,15 @@ def see(source: Source, test: TestResult) -> SeenTest:
     for trial in test.trials:
         for one in trial.judged:
             verdicts.setdefault((one.position, one.type), Counter())[one.verdict.outcome] += 1
+    whole = [trial for trial in test.trials if trial.healthy]
     return SeenTest(
         test,
-        tuple(_trial(source, test, trial) for trial in test.trials),
+        tuple(_trial(source, test, trial) for trial in whole),
         verdicts,
-        mean(trial.cost_usd for trial in test.trials),
-        mean(judges_cost([trial]) for trial in test.trials),
-        mean(trial.turns for trial in test.trials),
-        mean(trial.duration_ms for trial in test.trials),
+        mean(trial.cost_usd for trial in whole),
+        mean(judges_cost([trial]) for trial in whole),
+        mean(trial.turns for trial in whole),
+        mean(trial.duration_ms for trial in whole),
     )
 
 
