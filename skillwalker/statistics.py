@@ -47,8 +47,8 @@ class Rate:
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            return f"{self.value:.0%}"
-        return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+            return percent(self.value)
+        return f"{percent(self.value)} ({percent(self.low)} to {percent(self.high)})"
 
 
 @frozen
@@ -82,6 +82,14 @@ class Statistics:
     turns: Spread | None
     duration_ms: Spread | None
     cost_usd: Spread | None
+
+
+def percent(share: float) -> str:
+    """Such as `67%`; what is not all or nothing is never shown as `100%` or `0%`."""
+    shown = f"{share:.0%}"
+    if shown == "100%" and share < 1:
+        return ">99%"
+    return "<1%" if shown == "0%" and share > 0 else shown
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:

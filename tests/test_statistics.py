@@ -10,6 +10,7 @@ from skillwalker.results import TestResult, TrialResult
 from skillwalker.statistics import (
     pass_all,
     pass_at,
+    percent,
     rate,
     spread,
     statistics_object,
@@ -46,6 +47,22 @@ def a_test(*outcomes: Outcome, planned: int | None = None, **more) -> TestResult
 )
 def test_wilsons_interval(hits: int, of: int, low: float, high: float) -> None:
     assert wilson(hits, of) == pytest.approx((low, high), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0, "0%"),
+        (1 / 500, "<1%"),
+        (0.5, "50%"),
+        (0.994, "99%"),
+        (199 / 200, ">99%"),
+        (0.999, ">99%"),
+        (1, "100%"),
+    ],
+)
+def test_what_is_not_all_or_nothing_is_not_shown_as_such(share: float, shown: str) -> None:
+    assert percent(share) == shown
 
 
 def test_an_interval_that_reaches_the_end_ends_there() -> None:

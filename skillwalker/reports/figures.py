@@ -8,7 +8,7 @@ from skillwalker.activation import Activation, activations
 from skillwalker.outcomes import Outcome
 from skillwalker.results import RunResult, TestResult, TrialResult
 from skillwalker.spend_records import JUDGE
-from skillwalker.statistics import Rate, Spread, spread, statistics_of
+from skillwalker.statistics import Rate, Spread, percent, spread, statistics_of
 from skillwalker.text import count, safe
 
 _COLUMNS = 34  # of a table's labels
@@ -94,7 +94,7 @@ def _row(label: str, did: int, did_not: int, word: str, rate: Rate | None) -> st
 
 
 def _share(values: Mapping[int, float] | None, k: int) -> str | None:
-    return f"{values[k]:.0%}" if values and k > 1 else None
+    return percent(values[k]) if values and k > 1 else None
 
 
 def _spread(one: Spread | None, unit: float, form: str, name: str) -> str | None:
