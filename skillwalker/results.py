@@ -209,6 +209,7 @@ class RunResult:
         allow_unmeasured: How many tests may be unmeasured without changing the exit code.
         controls: Counted apart; where one failed, the tests of its target are unmeasured.
         skipped: Neither passed nor failed, and no part of `tests`.
+        uncounted: Trials that asked a model and left no result, so that nobody knows what they cost.
     """
 
     run_id: str
@@ -222,6 +223,7 @@ class RunResult:
     interrupted: bool | None = False
     controls: tuple[Control, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    uncounted: int = 0
 
     @property
     def all_tests(self) -> tuple[TestResult, ...]:
@@ -252,12 +254,12 @@ class RunResult:
     @property
     def cost_usd(self) -> float | None:
         """Sum over all trials and controls, without judges; None where any trial's cost is unknown."""
-        return _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
+        return None if self.uncounted else _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
 
     @property
     def judge_cost_usd(self) -> float | None:
         """Sum over the judges of all trials; None where any is unknown."""
-        return _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
+        return None if self.uncounted else _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
 
     @property
     def exit_code(self) -> int:

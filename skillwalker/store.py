@@ -129,6 +129,11 @@ class RunDirectory:
             if ".old-" not in path.parent.name:
                 yield _read_object(path)
 
+    def uncounted(self) -> int:
+        """How many trials have asked a model and left no result: they go on, or the runner's end cut them."""
+        logs = [log for log in self.path.glob("trials/*/gateway.jsonl") if ".old-" not in log.parent.name]
+        return sum(_has_content(log) and not log.with_name("trial.json").exists() for log in logs)
+
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Every line of `results.jsonl`; a line that a crash cut in half is passed over."""
         if not self.results.exists():
@@ -242,6 +247,13 @@ class Store:
         if (self.root / "evals").is_dir():
             return ""
         return ", and it is no root: no evals/ in it or above; name the root with --root DIR"
+
+
+def _has_content(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _written(run: Path) -> int:

@@ -166,6 +166,18 @@ def test_a_trial_that_did_not_finish_is_unmeasured_when_read_back(tmp_path):
     assert (len(test.trials), test.outcome) == (1, Outcome.UNMEASURED)
 
 
+def test_a_run_with_a_trial_that_was_cut_does_not_say_what_it_cost(tmp_path):
+    whole = a_run().tests[0].trials[0]
+    run = evolve(a_run(), model_source="api", tests=(evolve(a_run().tests[0], trials=(whole,)),))
+    directory = stored(run, Store(tmp_path))
+    cut = directory.trial("csv.tidies.0a1b2c3d.main.2")
+    for asked, cost in (("", 0.25), ("{}\n", None)):
+        (cut / "gateway.jsonl").write_text(asked)
+        assert load_run(directory).cost_usd == cost
+    cut.rename(cut.with_name(f"{cut.name}.old-1"))  # set aside, and told by itself
+    assert load_run(directory).cost_usd == 0.25
+
+
 def test_a_later_verdict_replaces_the_former(tmp_path):
     directory = stored(a_run(), Store(tmp_path))
     again = Judged(1, "llm-judge", Verdict(Outcome.PASSED, "1 of 1"))

@@ -133,7 +133,7 @@ def _summary(run: RunResult, paint: Paint) -> str:
 
 
 def _judges(run: RunResult) -> float | None:
-    return judges_cost(trial for test in run.all_tests for trial in test.trials)
+    return None if run.uncounted else judges_cost(trial for test in run.all_tests for trial in test.trials)
 
 
 def _controls(run: RunResult, paint: Paint, moments: Moments | None) -> Iterator[str]:

@@ -89,6 +89,8 @@ def trial_facts(trial: TrialResult) -> list[Fact]:
 
 def run_judges_cost(run: RunResult) -> str | None:
     """Of all trials and controls; it stands apart from the run's cost."""
+    if run.uncounted:
+        return None
     return dollars(judges_cost(trial for test in run.all_tests for trial in test.trials))
 
 
