@@ -147,8 +147,13 @@ class TestResult:
 
     @property
     def left(self) -> int:
-        """Planned trials that would have to run for the whole test to be measured."""
-        return self.planned - self.not_needed - self._count(Outcome.PASSED, Outcome.FAILED)
+        """Planned trials that would have to run for the whole test to be measured; where trials stop early,
+        for its outcome to be certain."""
+        passed, measured = self._count(Outcome.PASSED), self._count(Outcome.PASSED, Outcome.FAILED)
+        outcome = test_outcome(self.planned, passed, self.planned - measured, self.need)
+        if self.stop_early and outcome is not Outcome.UNMEASURED:
+            return 0
+        return self.planned - self.not_needed - measured
 
     @property
     def flaky(self) -> bool:
@@ -254,12 +259,20 @@ class RunResult:
     @property
     def cost_usd(self) -> float | None:
         """Sum over all trials and controls, without judges; None where any trial's cost is unknown."""
-        return None if self.uncounted else _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
+        return (
+            None
+            if self.uncounted
+            else _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
+        )
 
     @property
     def judge_cost_usd(self) -> float | None:
         """Sum over the judges of all trials; None where any is unknown."""
-        return None if self.uncounted else _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
+        return (
+            None
+            if self.uncounted
+            else _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
+        )
 
     @property
     def exit_code(self) -> int:

@@ -46,7 +46,7 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     )
     left = {(test.eval, test.name, test.arm) for test in run.all_tests if test.left}
     if not left:
-        but = " that was needed" if run.not_needed else ""
+        but = " that was needed" if any(test.stop_early for test in run.all_tests) else ""
         raise ConfigurationError([f"run {run.run_id} has no trial left: every one{but} was measured"])
     planned, notices = _plan(same, run, left)
     if problems := list(_changed(planned, manifest["tests"])):

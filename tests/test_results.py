@@ -56,6 +56,22 @@ def test_more_than_half_or_the_rate_but_never_nothing(planned, rate, need):
 
 
 @pytest.mark.parametrize(
+    ("outcomes", "planned", "left"),
+    [
+        ([PASSED, UNMEASURED, PASSED], 3, 0),
+        ([FAILED, UNMEASURED, FAILED], 3, 0),
+        ([PASSED, PASSED], 3, 0),
+        ([PASSED, UNMEASURED, FAILED], 3, 1),
+        ([PASSED, UNMEASURED], 3, 2),
+    ],
+)
+def test_where_trials_stop_early_none_is_left_once_the_outcome_is_certain(outcomes, planned, left):
+    test = evolve(a_test(*outcomes, planned=planned), stop_early=True)
+    assert test.left == left
+    assert evolve(test, stop_early=False).left == planned - outcomes.count(PASSED) - outcomes.count(FAILED)
+
+
+@pytest.mark.parametrize(
     ("planned", "passed", "unmeasured", "need", "expected"),
     [
         (1, 1, 0, 1, PASSED),
