@@ -17,6 +17,7 @@ from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
 from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import MAIN, RunResult
+from skillwalker.sandbox.owner import Owner
 from skillwalker.select import Selection
 from skillwalker.store import Store
 
@@ -40,6 +41,9 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     directory = Store(request.root).find(reference)
     run = load_run(directory)
     manifest = directory.manifest()
+    if (pid := _goes_on_in(manifest)) is not None:
+        now = "two would write over each other; wait for its end, or stop it"
+        raise ConfigurationError([f"run {run.run_id} still goes on, in process {pid}: {now}"])
     same = _as_before(request, said, manifest["options"])
     finished = frozenset(
         trial.id for test in run.all_tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
@@ -52,6 +56,14 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     if problems := list(_changed(planned, manifest["tests"])):
         raise ConfigurationError(problems)
     return Prepared(same, planned, notices, Resumed(directory, finished, run.image, run.claude_code_version))
+
+
+def _goes_on_in(manifest: Mapping[str, Any]) -> int | None:
+    """The process that works at the run; None where that is over, or cannot be told from here."""
+    owner = Owner.parse(str(manifest.get("owner") or ""))
+    if owner is None or manifest.get("interrupted") is not None or owner == Owner.current():
+        return None
+    return owner.pid if owner.is_dead() is False else None
 
 
 def kept_options(request: RunRequest) -> dict[str, Any]:
