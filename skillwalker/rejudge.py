@@ -116,7 +116,10 @@ def rejudge(
     again = evolve(run, tests=tuple(again_judged))
     now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
     source = answers.source if asks else None
-    directory.add_judgement(redactor.value(list(lines(again, now, source, directory))))
+    try:
+        directory.add_judgement(redactor.value(list(lines(again, now, source, directory))))
+    except OSError as error:  # what was judged, and may have cost, is told all the same
+        say(f"the new verdicts could not be kept in {directory.path}: {error.strerror}")
     return rejudged(run, again, directory.manifest(), now, source)
 
 

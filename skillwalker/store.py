@@ -90,7 +90,9 @@ class RunDirectory:
         with self._lock, self.results.open("a+b") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
-                if file.read() != b"\n":  # a crash or a full disk cut the last line; it must not spoil another
+                if (
+                    file.read() != b"\n"
+                ):  # a crash or a full disk cut the last line; it must not spoil another
                     data = "\n" + data
             file.write(data.encode())
 
@@ -115,7 +117,12 @@ class RunDirectory:
             with contextlib.suppress(FileExistsError):
                 path = directory / f"{number}.jsonl"
                 with path.open("x", encoding="utf-8") as file:
-                    file.writelines(json.dumps(line, ensure_ascii=True) + "\n" for line in lines)
+                    try:
+                        file.writelines(json.dumps(line, ensure_ascii=True) + "\n" for line in lines)
+                        file.flush()
+                    except OSError:
+                        path.unlink(missing_ok=True)  # half a judgement is none
+                        raise
                 return path
         raise AssertionError("there is always a next number")
 

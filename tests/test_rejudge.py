@@ -366,6 +366,16 @@ def test_a_judgement_without_all_verdicts_of_a_trial_is_none(tmp_path: Path) -> 
         judged_latest(directory, load_run(directory))
 
 
+def test_what_was_judged_is_told_even_where_it_cannot_be_kept(tmp_path: Path) -> None:
+    directory = a_root(tmp_path)
+    (directory.path / "judgements").write_text("no directory")
+    said: list[str] = []
+    request = RunRequest(root=tmp_path, cwd=tmp_path, rehearse=True)
+    found = rejudge(directory, request, say=said.append)
+    assert found.run.tests[0].trials[0].judged[0].verdict.outcome is PASSED
+    assert [line for line in said if line.startswith("the new verdicts could not be kept in ")]
+
+
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
     directory = a_root(tmp_path)
     again(directory, tmp_path)
