@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from skillwalker.answering import (
     Asked,
@@ -32,10 +34,11 @@ from skillwalker.judged_by import expect_digest, judged_by
 from skillwalker.judgements import lines
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import model_id
+from skillwalker.outcomes import Reason
 from skillwalker.prices import Prices
 from skillwalker.records import load_run
 from skillwalker.redaction import Redactor
-from skillwalker.rejudged import Rejudged, rejudged
+from skillwalker.rejudged import Rejudged, inputs_of, rejudged
 from skillwalker.request import RunRequest
 from skillwalker.results import RunResult, TrialResult, trial_outcome
 from skillwalker.select import Selection
@@ -98,14 +101,18 @@ def rejudge(
         tested = [(known[test.eval, test.name], test.model) for test in run.tests if test.trials]
         for note in kinship_notices(request, tested):
             say(f"note: {note}")
+    manifest = directory.manifest()
+    starts = {name: _start(one, inputs_of(manifest, *name)) for name, one in known.items()}
+    for note in _changed(run, known, starts, manifest):
+        say(f"note: {note}")
     answered = request if asks else evolve(request, rehearse=True)
     answers = answering(answered, environment, redactor, say, overrun=beyond)
     again_judged = []
     with Gateway(answers.responder) as gateway:
         for test in run.tests:
-            checked = known[test.eval, test.name]
+            checked, start = known[test.eval, test.name], starts[test.eval, test.name]
             trials = tuple(
-                _again(trial, checked, directory, gateway, judge_model, answers.prices)
+                _again(trial, checked, start, directory, gateway, judge_model, answers.prices)
                 for trial in test.trials
             )
             for trial in filter(lambda one: one.healthy, trials):  # of others nothing is judged
@@ -120,7 +127,7 @@ def rejudge(
         directory.add_judgement(redactor.value(list(lines(again, now, source, directory))))
     except OSError as error:  # what was judged, and may have cost, is told all the same
         say(f"the new verdicts could not be kept in {directory.path}: {error.strerror}")
-    return rejudged(run, again, directory.manifest(), now, source)
+    return rejudged(run, again, manifest, now, source)
 
 
 def _asked(request: RunRequest, known: Mapping[tuple[str, str], CheckedTest], run: RunResult) -> Asked:
@@ -164,24 +171,71 @@ def _checked(run: RunResult, root: Path, *, rehearsed: bool) -> Mapping[tuple[st
     return found
 
 
+@frozen
+class _Start:
+    """What is in a test's scaffold now.
+
+    Attributes:
+        scaffold: None: there is none, the work directory begins empty.
+        same: Whether its trials began with it; else nobody knows what they changed.
+    """
+
+    scaffold: Tree | None
+    same: bool
+
+
+def _start(checked: CheckedTest, inputs: Mapping[str, Any]) -> _Start:
+    place = checked.test.scaffold
+    scaffold = Tree.of_directory(place, root=place) if place else None
+    now = scaffold.digest if scaffold else None
+    return _Start(scaffold, "scaffold" in inputs and inputs["scaffold"] == now)
+
+
+def _changed(
+    run: RunResult,
+    known: Mapping[tuple[str, str], CheckedTest],
+    starts: Mapping[tuple[str, str], _Start],
+    manifest: Mapping[str, Any],
+) -> Iterator[str]:
+    """What of a test its trials did not have."""
+    for test in run.tests:
+        if not any(trial.judged for trial in test.trials):
+            continue
+        name = (test.eval, test.name)
+        prompt = hashlib.sha256(known[name].test.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        if inputs_of(manifest, *name).get("prompt") not in (None, prompt):
+            what = "has changed since the run; a judge is shown the new one"
+            yield f"the prompt of {test.eval}::{test.name} {what}"
+        if not starts[name].same:
+            what = "so what its trials changed is not known, and verdicts on it are unmeasured"
+            yield f"the scaffold of {test.eval}::{test.name} is not as it was in the run, {what}"
+
+
 def _again(
     trial: TrialResult,
     checked: CheckedTest,
+    start: _Start,
     directory: RunDirectory,
     gateway: Gateway,
     judge_model: str | None,
     prices: Prices | None,
 ) -> TrialResult:
     path = directory.path / "trials" / trial.id
-    if not (path / "events.jsonl").exists():
+    events, saved = path / "events.jsonl", path / "workspace.tar"
+    if not events.exists() and not trial.judged:
         return trial  # it never started, so there is nothing to judge
-    test = checked.test
-    prompt = prompt_text(test, checked.agent.id if checked.agent else None)
-    transcript = Transcript.read(path / "events.jsonl", checked.plugins.names, prompt)
+    prompt = prompt_text(checked.test, checked.agent.id if checked.agent else None)
+    transcript = Transcript(events)
+    if events.exists():
+        transcript = Transcript.read(events, checked.plugins.names, prompt)
     health = Health() if trial.healthy else Health(trial.reason, trial.message)
-    scaffold = Tree.of_directory(test.scaffold, root=test.scaffold) if test.scaffold else None
-    saved = path / "workspace.tar"
-    workspace = Workspace(saved, scaffold) if saved.exists() else None
+    if health.healthy and not (transcript.result and transcript.ended):
+        health = Health(
+            Reason.INCOMPLETE_STREAM, "its transcript is not whole in the run's directory any more"
+        )
+    workspace = Workspace(saved, start.scaffold) if start.same and saved.exists() else None
+    if workspace and not workspace.complete:
+        workspace = None
     caller = Caller(
         trial_id=trial.id, purpose="judge", index=trial.index, script=checked.script, by_claude_code=False
     )
@@ -202,6 +256,7 @@ def _again(
         judged=judged,
         outcome=trial_outcome(one.verdict for one in judged),
         reason=reason,
+        message=health.message,
         judge_cost_usd=cost_of(spent) if prices else None,
         spent=(*(one for one in trial.spent if one.conversation != JUDGE), *spent),
     )

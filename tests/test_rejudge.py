@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from model_support import Model
 from roots import an_eval, plugin
-from stored_runs import FAILED, PASSED, Left, a_test, a_trial, keep, verdict
+from stored_runs import FAILED, PASSED, UNMEASURED, Left, a_test, a_trial, keep, verdict
 from transcripts import init, result, says
 from upstream_support import SECRET
 
@@ -21,6 +21,7 @@ from skillwalker.expectations.base import Detail
 from skillwalker.judged_by import judged_by
 from skillwalker.judgements import judged_latest
 from skillwalker.judging import answer_text, asked_ids
+from skillwalker.outcomes import Reason
 from skillwalker.preparing import prepare
 from skillwalker.records import load_run
 from skillwalker.rejudge import rejudge
@@ -374,6 +375,34 @@ def test_what_was_judged_is_told_even_where_it_cannot_be_kept(tmp_path: Path) ->
     found = rejudge(directory, request, say=said.append)
     assert found.run.tests[0].trials[0].judged[0].verdict.outcome is PASSED
     assert [line for line in said if line.startswith("the new verdicts could not be kept in ")]
+
+
+@pytest.mark.parametrize("kept", [None, b"", b'{"type": "system", "subtype": "init"}\n'])
+def test_a_transcript_that_is_not_there_any_more_says_nothing(tmp_path: Path, kept: bytes | None) -> None:
+    directory = a_root(tmp_path)
+    for events in directory.path.glob("trials/*/events.jsonl"):
+        events.unlink()
+        if kept is not None:
+            events.write_bytes(kept)
+    found = again(directory, tmp_path)
+    trials = [trial for test in found.run.tests for trial in test.trials]
+    assert [one.verdict.outcome for trial in trials for one in trial.judged] == [UNMEASURED] * 3
+    assert [trial.reason for trial in trials] == [Reason.INCOMPLETE_STREAM] * 2
+    assert found.run.exit_code == 6
+
+
+def test_what_a_trial_changed_is_not_known_where_its_scaffold_has_changed(tmp_path: Path) -> None:
+    directory = a_root(tmp_path)
+    manifest = directory.manifest()
+    manifest["tests"][0]["inputs"] |= {"scaffold": "0" * 64, "prompt": "0" * 64}
+    (directory.path / "run.json").write_text(json.dumps(manifest))
+    said: list[str] = []
+    request = RunRequest(root=tmp_path, cwd=tmp_path, rehearse=True)
+    found = rejudge(directory, request, say=said.append)
+    judged, text = found.run.tests[0].trials[0].judged
+    assert (judged.verdict.outcome, text.verdict.outcome) == (UNMEASURED, PASSED)
+    assert "the final work directory was not observed" in judged.verdict.message
+    assert [line.partition(" of ")[0] for line in said] == ["note: the prompt", "note: the scaffold"]
 
 
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
