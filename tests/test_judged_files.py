@@ -76,6 +76,23 @@ def test_a_link_is_followed_within_the_work_directory_only(tmp_path: Path) -> No
     )
 
 
+def test_a_file_in_a_linked_directory_is_there(tmp_path: Path) -> None:
+    on = with_tar(
+        tmp_path,
+        [
+            member("data/v2/out.md", size=3),
+            member("data/current", tarfile.SYMTYPE, link="v2"),
+            member("latest", tarfile.SYMTYPE, link="./data/current"),
+            member("out", tarfile.SYMTYPE, link="/workspace/data"),
+        ],
+    )
+    assert judged_files(on, ("latest/out.md", "data/current/other.md", "out/v2/out.md")) == (
+        JudgedFile("latest/out.md", "data/v2/out.md", "created"),
+        JudgedFile("data/current/other.md", missing="is a link that leads to no file of the work directory"),
+        JudgedFile("out/v2/out.md", missing="is a link that leads to no file of the work directory"),
+    )
+
+
 def test_what_was_not_saved_is_not_known_to_be_missing(tmp_path: Path) -> None:
     on = with_tar(tmp_path, [member("a.md", size=3), member("b.md", size=2_000)])
     with pytest.raises(NotObservedError, match=r"the content of b\.md, which is too large to be kept"):

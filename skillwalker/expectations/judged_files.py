@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from skillwalker.expectations.base import NotObservedError, Trial
-from skillwalker.workspace import Workspace
+from skillwalker.workspace import Workspace, WorkspaceFile
 
 _MOST_LINKS = 8
 
@@ -47,10 +48,9 @@ def _judged_file(workspace: Workspace, path: str, states: dict[str, str]) -> Jud
     kinds = {thing.path: thing for thing in workspace.entries()}
     place = path
     for _ in range(_MOST_LINKS):
-        thing = kinds.get(place)
-        if thing is None or thing.kind != "link" or thing.link is None:
+        if (next_place := _past_a_link(place, kinds)) is None:
             break
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(place), thing.link))
+        place = next_place
     thing = kinds.get(place)
     if thing is None and not workspace.complete:
         raise NotObservedError(f"whether {path} is in the work directory", None)
@@ -65,3 +65,14 @@ def _judged_file(workspace: Workspace, path: str, states: dict[str, str]) -> Jud
     if not thing.saved:
         raise NotObservedError(f"the content of {path}, which is too large to be kept,", None)
     return JudgedFile(path, place, states.get(place, "unchanged"))
+
+
+def _past_a_link(path: str, kinds: Mapping[str, WorkspaceFile]) -> str | None:
+    """Where a path leads whose first link, a directory's or its own, is followed; None where it has none."""
+    parts = path.split("/")
+    for number in range(1, len(parts) + 1):
+        thing = kinds.get("/".join(parts[:number]))
+        if thing is not None and thing.link is not None:
+            whole = posixpath.join(*parts[: number - 1], thing.link, *parts[number:])
+            return posixpath.normpath(whole)
+    return None
