@@ -28,7 +28,7 @@ from skillwalker.rejudge import rejudge
 from skillwalker.rejudged import Changed, Rejudged
 from skillwalker.reports.judged_again import judged_again
 from skillwalker.request import RunRequest
-from skillwalker.store import RunDirectory
+from skillwalker.store import RunDirectory, write_json
 
 RUBRIC = "- It is tidy\n- It is short\n"
 TIDIES: dict[str, Any] = {
@@ -403,6 +403,15 @@ def test_what_a_trial_changed_is_not_known_where_its_scaffold_has_changed(tmp_pa
     assert (judged.verdict.outcome, text.verdict.outcome) == (UNMEASURED, PASSED)
     assert "the final work directory was not observed" in judged.verdict.message
     assert [line.partition(" of ")[0] for line in said] == ["note: the prompt", "note: the scaffold"]
+
+
+def test_judging_an_interrupted_run_again_is_no_interrupt(tmp_path: Path, capsys: Any) -> None:
+    directory = a_root(tmp_path)
+    manifest = directory.manifest()
+    missing = {**manifest["tests"][1], "planned": 3, "need": 2}
+    write_json(directory.path / "run.json", {**manifest, "interrupted": True, "tests": [missing]})
+    assert exit_code(["--root", str(tmp_path), "rejudge", "--rehearse"]) == 6
+    assert "interrupted: what did not finish is unmeasured" in capsys.readouterr().out
 
 
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def rejudge(
     import os
     import sys
 
+    from attrs import evolve
+
     from skillwalker.cli.running import paint
     from skillwalker.cli.surroundings import surroundings
     from skillwalker.configuration import read_configuration
@@ -112,4 +114,5 @@ def rejudge(
     root = own_root(directory) or known.root_or_here
     for failure in write_reports(directory, specs, root=root, surroundings=surroundings(), again=found):
         print(failure, file=sys.stderr)
-    raise typer.Exit(found.run.exit_code)
+    # That the run was interrupted is not this command's end: what did not run is unmeasured.
+    raise typer.Exit(evolve(found.run, interrupted=False).exit_code)
