@@ -63,6 +63,11 @@ def test_created_and_deleted_files_show_their_content(changed) -> None:
     ]
 
 
+def test_files_for_which_there_is_no_room_are_counted(changed) -> None:
+    found = changed({}, {f"{n}.txt": b"" for n in range(60)})
+    assert (len(found.files), found.number, found.complete) == (50, 60, True)
+
+
 def test_where_the_start_is_not_known_nothing_is_called_new(changed) -> None:
     found = changed(None, {"a.txt": b"c\n"})
 

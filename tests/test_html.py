@@ -103,6 +103,23 @@ def test_the_page_is_well_formed_and_needs_nothing_else(source: Source) -> None:
     assert found.tags["script"] == found.tags["style"] == 1
 
 
+def test_all_changed_files_are_counted_and_a_list_that_was_cut_does_not_say_that_there_are_none(
+    tmp_path: Path,
+) -> None:
+    trials = [a_trial("a", number, verdict(PASSED)) for number in (1, 2, 3)]
+    files: list[dict[str, bytes]] = [{f"{number}.txt": b"" for number in range(60)}, {}, {}]
+    left = {one.id: Left([result()], kept) for one, kept in zip(trials, files, strict=True)}
+    source = stored(tmp_path, a_test("a", *trials), left=left)
+    saved = source.folder(trials[2]) / "workspace.tar"
+    saved.write_bytes(b"cut")
+
+    assert re.findall(r'<summary>Files <span class="count">([^<]*)<', page(source)) == [
+        "60 changed",
+        "no change",
+        "no change seen",
+    ]
+
+
 def test_the_policy_allows_our_own_style_and_script_only(source: Source) -> None:
     text = page(source)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)

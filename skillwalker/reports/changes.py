@@ -56,11 +56,15 @@ class Changes:
     """All files of a trial that are worth showing.
 
     Attributes:
+        number: How many there are, with those that `files` has no room for.
+        complete: Whether there are no others.
         known: Whether the start is known, so that `files` holds changes and not simply all files.
         notes: What else a reader should know, a sentence each.
     """
 
     files: tuple[FileChange, ...] = ()
+    number: int = 0
+    complete: bool = True
     known: bool = True
     notes: tuple[str, ...] = ()
 
@@ -90,7 +94,7 @@ def file_changes(saved: Path, scaffold: Scaffold | None, budget: Budget) -> Chan
     notes = [safe(note) for note in workspace.notes]
     if more := len(all_paths) - len(files):
         notes.append(f"{count(more, 'more file')} in workspace.tar")
-    return Changes(files, scaffold is not None, tuple(notes))
+    return Changes(files, len(all_paths), workspace.complete, scaffold is not None, tuple(notes))
 
 
 def _change(path: str, what: What, reader: _Reader, budget: Budget) -> FileChange:
