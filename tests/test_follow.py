@@ -15,9 +15,9 @@ from transcripts import answers, calls, init, result, says
 
 from skillwalker.evals import trial_id
 from skillwalker.outcomes import Reason
-from skillwalker.records import load_run, planned_object, trial_file
+from skillwalker.records import load_run, planned_object, trial_file, verdict_object
 from skillwalker.reports.follow import follow
-from skillwalker.results import TestResult
+from skillwalker.results import Target, TestResult
 from skillwalker.sandbox.owner import Owner
 from skillwalker.store import Store
 
@@ -200,3 +200,35 @@ def test_follow_prints_no_json(run_cli, tmp_path):
     called = run_cli("--root", tmp_path, "show", "--follow", "--format", "json")
 
     assert (called.code, json.loads(called.out)["problems"][0]["message"][:8]) == (4, "--follow")
+
+
+def test_a_control_is_followed_to_its_end(tmp_path):
+    control = TestResult(
+        "csv",
+        "control",
+        "skill-call",
+        "opus",
+        1,
+        1,
+        (),
+        target=Target("skill", "acme:tidy", True, 0),
+        arm="control",
+    )
+    directory = begun(tmp_path, "t", tests=[planned_object(control)])
+    name = trial_id("csv", "control", "control", 1)
+    add(directory, name, line(says("one")))
+    trial = a_trial("control", 1, verdict(PASSED), arm="control")
+    directory.finish_trial(name, {**trial_file("csv", "control", trial), "id": name})
+
+    shown = list(follow(directory, load_run(directory).all_tests, pause=steps()))
+    assert shown == ["csv::control  trial 1", "  model: one", "csv::control  trial 1: unmeasured"]
+
+
+def test_a_trial_that_was_not_needed_is_told_so(tmp_path):
+    more = {"options": {"allow_unmeasured": 0, "stop_early": True}, "interrupted": False}
+    directory = begun(tmp_path, "t", planned=2, **more)
+    directory.add_verdicts([{"trial": NAME, "position": 0, **verdict_object(verdict(PASSED))}])
+    end(directory, NAME)
+
+    shown = list(follow(directory, load_run(directory).tests, pause=steps()))
+    assert shown == ["csv::t  trial 1: passed", "csv::t  trial 2: was not needed"]

@@ -41,7 +41,7 @@ def follow(
         _Followed(directory.path / "trials" / one, f"{test.eval}::{test.name}  trial {index}")
         for test in tests
         for index in range(1, test.planned + 1)
-        for one in (trial_id(test.eval, test.name, "main", index),)
+        for one in (trial_id(test.eval, test.name, test.arm, index),)
     ]
     speaking: _Followed | None = None
     while trials:
@@ -60,8 +60,10 @@ def follow(
             break
         if trials:
             pause(_PAUSE_SECONDS)
+    spared = _spared(directory)
     for trial in trials:
-        yield f"{safe(trial.title)}: did not run to its end"
+        needed = trial.path.name not in spared
+        yield f"{safe(trial.title)}: {'did not run to its end' if needed else 'was not needed'}"
 
 
 @define
@@ -122,11 +124,26 @@ def _is_over(directory: RunDirectory) -> bool:
 
 def _ending(directory: RunDirectory, trial: _Followed, paint: Paint) -> Iterator[str]:
     """How the trial came out."""
-    try:
-        results = [one for test in load_run(directory).tests for one in test.trials]
-    except ConfigurationError:  # it is being written
-        results = []
-    for one in results:
+    for one in (one for test in _tests(directory) for one in test.trials):
         if one.id == trial.path.name:
             why = f" ({one.reason}: {safe(one.message)})" if one.reason else ""
             yield paint(f"{safe(trial.title)}: {one.outcome}{why}", "bold")
+
+
+def _tests(directory: RunDirectory) -> tuple[TestResult, ...]:
+    """The tests and controls as they stand; none where they are being written just now."""
+    try:
+        return load_run(directory).all_tests
+    except ConfigurationError:
+        return ()
+
+
+def _spared(directory: RunDirectory) -> set[str]:
+    """The trials that did not run since they could not have changed an outcome."""
+    tests = [test for test in _tests(directory) if test.not_needed]
+    planned = {
+        trial_id(test.eval, test.name, test.arm, index)
+        for test in tests
+        for index in range(1, test.planned + 1)
+    }
+    return planned - {trial.id for test in tests for trial in test.trials}
