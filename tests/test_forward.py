@@ -21,6 +21,7 @@ from upstream_support import (
     key,
     refuses,
     says,
+    sends_raw,
     sse_bytes,
     streams,
 )
@@ -461,6 +462,30 @@ def test_through_the_gateway_a_break_is_a_break():
             ask(connection).read()
         assert events_of(caught.value.partial) == EVENTS[:2]
         assert link.traffic().last_error[1] == "connection_dropped"
+
+
+@pytest.mark.parametrize(
+    ("answer", "unheard"),
+    [
+        (sends_raw(b""), 1),
+        (sends_raw(b"HTTP/1.1 200 OK\r\ncontent-length: 90\r\n\r\n{"), 1),
+        (sends_raw(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n:"), 1),
+        (sends_raw(b"220 mail.test ESMTP\r\n"), 0),
+        (refuses(500, "api_error", "no"), 0),
+    ],
+)
+def test_through_the_gateway_a_request_that_got_no_answer_may_have_cost(answer, unheard):
+    with Server(answer) as server, link_to(server) as link:
+        assert post(link, main_request("Go"))[0] in (500, 502)
+        assert link.traffic().unheard == unheard
+
+
+def test_through_the_gateway_a_server_that_is_not_there_costs_nothing():
+    with Server(streams(DATA)) as server, link_to(server) as link:
+        server.shutdown()
+        server.server_close()
+        assert post(link, main_request("Go"))[0] == 502
+        assert link.traffic().unheard == 0
 
 
 def test_through_the_gateway_an_error_keeps_its_status_and_headers():

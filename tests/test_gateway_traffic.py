@@ -65,19 +65,21 @@ def test_a_cut_answer_counts_with_what_it_told():
 
 
 @pytest.mark.parametrize(
-    ("error", "cancelled", "unheard"),
+    ("error", "how", "unheard"),
     [
-        (None, True, 1),
-        ((0, "connection_dropped", "gone"), False, 1),
-        ((529, "overloaded_error", "full"), False, 0),
+        (None, {"cancelled": True}, 1),
+        ((0, "connection_dropped", "gone"), {"lost": True}, 1),
+        ((502, "api_error", "no answer"), {"lost": True}, 1),
+        ((502, "api_error", "no answer"), {"lost": True, "left_waiting": True}, 0),
+        ((529, "overloaded_error", "full"), {}, 0),
     ],
 )
-def test_a_request_that_was_broken_off_before_any_word_is_no_answer_that_cost_nothing(
-    error, cancelled, unheard
-):
+def test_a_request_that_was_broken_off_before_any_word_is_no_answer_that_cost_nothing(error, how, unheard):
     meter = Meter("t", None)
     record = begin(meter)
-    record.error, record.cancelled = error, cancelled
+    record.error = error
+    for name, value in how.items():
+        setattr(record, name, value)
     meter.end(record)
     traffic = meter.snapshot()
     assert (traffic.answered, traffic.unheard) == ((), unheard)

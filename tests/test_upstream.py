@@ -30,6 +30,8 @@ from upstream_support import (
 )
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.gateway import upstream as upstream_module
+from skillwalker.gateway.messages import LostError
 from skillwalker.gateway.network import proxy_of
 from skillwalker.gateway.upstream import Upstream, request_headers
 
@@ -229,6 +231,15 @@ def test_a_connection_that_the_server_closed_meanwhile_is_no_error():
         replies = forward(key(server.url), *(exchange() for _ in range(4)))
         assert [replied.error for replied in replies] == [None] * 4
         assert server.connections == 4
+
+
+def test_a_connection_that_the_server_closes_over_a_request_is_one(monkeypatch):
+    monkeypatch.setattr(upstream_module, "STALE_SECONDS", 0.0)
+    with Closing() as server:
+        first, second = forward(key(server.url), exchange(), exchange())
+        assert first.error is None
+        assert isinstance(second.error, LostError)
+        assert server.connections == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200"])

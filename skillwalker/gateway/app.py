@@ -14,7 +14,7 @@ from attrs import define
 
 from skillwalker.gateway.conversations import Conversations
 from skillwalker.gateway.listing import read_listing
-from skillwalker.gateway.messages import ApiError, Event, encode_event, encode_json
+from skillwalker.gateway.messages import ApiError, Event, LostError, encode_event, encode_json
 from skillwalker.gateway.responders import Caller, ConnectionDroppedError, Exchange, Responder
 from skillwalker.gateway.traffic import Meter, Record
 
@@ -140,6 +140,7 @@ async def _answer(
         await reply.fail(ApiError(400, "invalid_request_error", "the request is nested too deeply"))
     except ConnectionDroppedError:
         record.error = (0, "connection_dropped", "the responder broke the connection off")
+        record.lost = True
         return False
     except asyncio.CancelledError:
         record.cancelled = True
@@ -191,6 +192,7 @@ class _Reply:
 
     async def fail(self, error: ApiError) -> None:
         self.record.error = (200 if self.started else error.status, error.type, error.message)
+        self.record.lost = isinstance(error, LostError)
         self.count()
         if self.started:
             await self._put(encode_event(error.body), more=False)

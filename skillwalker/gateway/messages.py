@@ -58,6 +58,10 @@ class ApiError(SkillwalkerError):
         return {"type": "error", "error": {"type": self.type, "message": self.message}}
 
 
+class LostError(ApiError):
+    """The request had gone out, and nothing tells what the model made of it: it may have cost something."""
+
+
 def cassette_miss(message: str) -> ApiError:
     """Nothing is scripted or recorded for a request.
 

@@ -107,6 +107,7 @@ class Record:
 
     Attributes:
         left_waiting: It was broken off while it was held back, so that it cost nothing.
+        lost: Its error says nothing of what the model made of it.
     """
 
     request: Mapping[str, Any]
@@ -117,6 +118,7 @@ class Record:
     error: tuple[int, str, str] | None = None
     cancelled: bool = False
     left_waiting: bool = False
+    lost: bool = False
 
 
 def unchanged(value: Any) -> Any:
@@ -204,7 +206,7 @@ class Meter:
                 self._last_texts.append(texts)
             if record.answer.model or record.answer.complete:
                 self._answered.append(_answered(record))
-            elif not record.left_waiting and (record.cancelled or (record.error and not record.error[0])):
+            elif not record.left_waiting and (record.cancelled or record.lost):
                 self._unheard += 1
             self._write(record)
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from attrs import define
 
 from skillwalker.credentials import Credential
-from skillwalker.gateway.messages import ERROR_TYPES, ApiError
+from skillwalker.gateway.messages import ERROR_TYPES, ApiError, LostError
 from skillwalker.gateway.network import cause, chain, proxy_of, through_proxy, tls_context, web_client
 from skillwalker.outcomes import NO_ANSWER
 from skillwalker.redaction import Redactor
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 20.0
 """For name, connection and TLS; a server that is there needs a fraction of it."""
+
+STALE_SECONDS = 5.0
+"""A connection that was closed while it was kept shows it at once. One that ends later ended over this request,
+which may have cost something."""
 
 ANSWER_SECONDS = 600.0
 """Without a byte: what the API allows for an answer that is not streamed. A trial that nothing comes from is
@@ -123,7 +128,7 @@ class Upstream:
             self._client = self._client_of(_tracing())
         response: ClientResponse | None = None
         while response is None:
-            way = _Way()
+            way, began = _Way(), time.monotonic()
             try:
                 response = await self._client.post(
                     self._url.with_query(_BETA) if _BETA in query.split("&") else self._url,
@@ -136,7 +141,8 @@ class Upstream:
             except aiohttp.ClientError as error:
                 # The server may close one that was kept open just then; each is used up by that.
                 closed = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-                if way.is_new or not closed or isinstance(error, TimeoutError):
+                late = isinstance(error, TimeoutError) or time.monotonic() - began > STALE_SECONDS
+                if way.is_new or not closed or late:
                     raise self.unreachable(error) from error
         async with response:
             if response.status != 200:
@@ -149,7 +155,8 @@ class Upstream:
         text = f"{NO_ANSWER}{self.host}{through_proxy(self._proxy)}: {cause(error)}"
         hopeless = any(isinstance(one, ssl.SSLCertVerificationError) for one in chain(error))
         headers = {"x-should-retry": "false"} if hopeless else {}
-        return ApiError(status, ERROR_TYPES.get(status, "api_error"), self._clean(text), headers)
+        kind = LostError if _had_gone_out(error) else ApiError
+        return kind(status, ERROR_TYPES.get(status, "api_error"), self._clean(text), headers)
 
     def failed(self, type: str, message: str, headers: Mapping[str, str] | None = None) -> ApiError:
         """An error that stands in an answer that began well."""
@@ -237,6 +244,14 @@ def _tracing() -> TraceConfig:
     config = aiohttp.TraceConfig()
     config.on_connection_create_start.append(opened)
     return config
+
+
+def _had_gone_out(error: Exception) -> bool:
+    import aiohttp
+
+    never = aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError
+    later = aiohttp.ServerConnectionError | aiohttp.ClientOSError | aiohttp.ClientPayloadError
+    return isinstance(error, later) and not isinstance(error, never)
 
 
 def request_headers(client: Mapping[str, str], credential: Credential) -> dict[str, str]:
