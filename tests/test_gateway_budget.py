@@ -3,7 +3,7 @@
 import http.client
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 from gateway_support import assistant, connected, main_request, post, script, user
@@ -219,6 +219,38 @@ def test_an_answer_that_does_not_tell_its_tokens_counts_at_its_most():
     with served(budget, inner=inner) as link:
         assert [post(link, {**later(turn), "max_tokens": 100_000})[0] for turn in range(2)] == [200, 409]
     assert 1.0 < budget.spent_usd < 1.1
+
+
+class Silent:
+    """Says nothing until its client has left; `held` holds the request back before it is asked."""
+
+    def __init__(self, *, held):
+        self.held = held
+        self.asked = 0
+
+    async def reply(self, exchange):
+        import asyncio
+
+        self.asked += 1
+        with exchange.holding() if self.held else nullcontext():
+            await asyncio.Event().wait()
+        yield {"type": "ping"}
+
+
+@pytest.mark.parametrize(
+    ("stream", "held", "least", "most"),
+    [(True, False, 0.04, 0.05), (False, False, 1.03, 1.05), (True, True, 0, 0), (False, True, 0, 0)],
+)
+def test_a_client_that_leaves_before_the_first_word_cannot_ask_for_nothing(stream, held, least, most):
+    inner = Silent(held=held)
+    budget = Budget(100, PRICES)
+    with served(budget, inner=inner) as link:
+        with connected(link) as connection:
+            asked = {**later(0), "system": "x" * 20_000, "max_tokens": 100_000, "stream": stream}
+            connection.request("POST", "/v1/messages", json.dumps(asked))
+            wait_until(lambda: inner.asked == 1 and bool(link.traffic().held_seconds) == held)
+        wait_until(lambda: link.traffic().open_requests == 0)
+    assert least <= budget.spent_usd <= most
 
 
 def test_an_error_costs_nothing(tmp_path):

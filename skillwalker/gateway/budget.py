@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
-from skillwalker.gateway.messages import Aggregate, Event, over_budget
-from skillwalker.gateway.responders import Exchange, Responder, close
+from skillwalker.gateway.messages import Aggregate, ApiError, Event, over_budget
+from skillwalker.gateway.responders import ConnectionDroppedError, Exchange, Responder, close
 from skillwalker.gateway.traffic import tokens_of
 from skillwalker.prices import Price, Prices
 from skillwalker.text import listed, safe
@@ -99,10 +99,17 @@ def _how(model: str) -> str:
 
 @define(eq=False)
 class _Running:
-    """A request that was let through: what it has told so far, and what it may cost at most."""
+    """A request that was let through.
+
+    Attributes:
+        most: What it may cost at most.
+        told: What it has told so far.
+        out: Whether it may be with the model, and is not held back before it.
+    """
 
     most: float
     told: float | None = None
+    out: bool = True
 
     @property
     def open(self) -> float:
@@ -190,16 +197,33 @@ class BudgetResponder:
                     self._require()
         running = budget.begin(most)
         answer = Aggregate()
+
+        @contextmanager
+        def holding() -> Iterator[None]:
+            running.out = False
+            with exchange.holding():
+                yield
+            running.out = True
+
         try:
-            async with aclosing(self._inner.reply(exchange)) as events:
+            async with aclosing(self._inner.reply(evolve(exchange, holding=holding))) as events:
                 async for event in events:
                     answer.add(event)
                     if event.get("type") in ("message_start", "message_delta", "message"):
                         self._count(exchange, answer, running)
                     yield event
+        except (ApiError, ConnectionDroppedError):
+            running.out = False
+            raise
         finally:
-            if answer.model is not None and running.told is None and not budget.unbounded:
-                budget.told(running, most)  # what it cost is not known, but no more than that
+            # What it cost is not known, but no more than that.
+            if running.told is None and not budget.unbounded:
+                if answer.model is not None:
+                    budget.told(running, most)
+                elif running.out:  # its client left before the first word, of which there is none in a stream
+                    budget.told(
+                        running, _most(exchange, price, silent=exchange.request.get("stream") is True)
+                    )
             budget.end(running)
 
     async def aclose(self) -> None:
@@ -229,10 +253,14 @@ class BudgetResponder:
             budget.unbounded = f"{safe(model, 80)} used {listed(sorted(tokens.extras))}, which has no price"
 
 
-def _most(exchange: Exchange, price: Price) -> float:
-    """What a request costs at most, in US dollars."""
+def _most(exchange: Exchange, price: Price, *, silent: bool = False) -> float:
+    """What a request costs at most, in US dollars.
+
+    Args:
+        silent: Whether not even the beginning of an answer came.
+    """
     told = exchange.headers.get("content-length", "")
     size = int(told) if told.isdecimal() else len(json.dumps(exchange.request))
     output = exchange.request.get("max_tokens")
     asked = output if isinstance(output, int) and 0 < output < _CONTEXT else OUTPUT_ASSUMED
-    return price.most(min(size // _BYTES_PER_TOKEN, _CONTEXT), asked)
+    return price.most(min(size // _BYTES_PER_TOKEN, _CONTEXT), 0 if silent else asked)
