@@ -29,8 +29,8 @@ CONNECT_SECONDS = 20.0
 """For name, connection and TLS; a server that is there needs a fraction of it."""
 
 STALE_SECONDS = 5.0
-"""A connection that was closed while it was kept shows it at once. One that ends later ended over this request,
-which may have cost something."""
+"""A connection that was closed while it was kept shows it at once. One that ends later ended over a request
+that may have cost something."""
 
 ANSWER_SECONDS = 600.0
 """Without a byte: what the API allows for an answer that is not streamed. A trial that nothing comes from is
