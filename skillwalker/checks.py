@@ -255,7 +255,7 @@ def _scaffold_notices(test: Test) -> tuple[str, ...]:
     settings = [
         f"{SETTINGS}/{name}"
         for name in ("settings.json", "settings.local.json")
-        if (test.scaffold / SETTINGS / name).exists()
+        if os.path.exists(test.scaffold / SETTINGS / name)
     ]
     if not settings:
         return ()

@@ -270,6 +270,8 @@ class FieldReader(ShapeReader):
         if name not in self._scaffolds:
             try:
                 self._scaffolds[name] = find_inside(self.directory, "scaffolds", name, "directory")
+                if not os.access(self._scaffolds[name], os.R_OK | os.X_OK):
+                    raise ValueError(f"scaffolds/{safe(name)} cannot be read: Permission denied")
             except ValueError as error:
                 self.tell(child(path, "scaffold"), str(error))
                 return None

@@ -57,7 +57,7 @@ class Marketplace:
 
 def is_marketplace(directory: Path) -> bool:
     """Whether a directory is a marketplace's root and no plugin itself."""
-    return (directory / MARKETPLACE).is_file() and not (directory / MANIFEST).is_file()
+    return os.path.isfile(directory / MARKETPLACE) and not os.path.isfile(directory / MANIFEST)
 
 
 def read_marketplace(directory: Path) -> Marketplace:

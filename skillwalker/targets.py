@@ -57,7 +57,7 @@ def root_for(start: Path) -> Path:
     above = (here, *here.parents)
     for marks in ((".git",), (".claude-plugin/marketplace.json",), (MANIFEST, CLAUDE, SKILL_FILE)):
         for directory in above:
-            if directory != Path.home() and any((directory / mark).exists() for mark in marks):
+            if directory != Path.home() and any(os.path.exists(directory / mark) for mark in marks):
                 return directory
     return here
 
@@ -82,6 +82,20 @@ def broken_plugins(root: Path) -> tuple[str, ...]:
     paths = list(_plugins_below(root))
     found = (problem for path in paths for _, problem in load_plugins(root, [path]).problems)
     return tuple(problem for problem in dict.fromkeys(found) if " depends on " not in problem)
+
+
+def unreadable(root: Path) -> tuple[str, ...]:
+    """Directories below `root` that cannot be looked into, and may hold what is missed, a sentence each."""
+    found: list[str] = []
+    pending = [(root, 1)]
+    while pending:
+        directory, depth = pending.pop()
+        for path in (*_below(directory), directory / CLAUDE):
+            if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK):
+                found.append(f"{path.relative_to(root).as_posix()}/ cannot be read: no plugin in it is known")
+            elif depth < _DEPTH and path.name != CLAUDE:
+                pending.append((path, depth + 1))
+    return tuple(sorted(found))
 
 
 def choose(targets: Sequence[Target], named: str, kind: str | None = None) -> Target:
@@ -177,7 +191,7 @@ def _answers(target: Target, named: str) -> bool:
 
 def _plugins_below(root: Path) -> Iterator[str]:
     """Paths for `plugins`, relative to `root`: directories with a manifest, `.claude`, the root itself."""
-    named = (root / MANIFEST).exists()
+    named = os.path.exists(root / MANIFEST)
     found = ["."] if named else []
     found += _directories(root, root, 1)
     if not named and (is_marketplace(root) or _is_plugin(root)):
@@ -188,7 +202,7 @@ def _plugins_below(root: Path) -> Iterator[str]:
 def _bare_skills(directory: Path, root: Path, depth: int) -> Iterator[str]:
     """Directories with a SKILL.md, where no plugin is: Claude Code makes a plugin of each."""
     for path in _below(directory):
-        if (path / SKILL_FILE).is_file():
+        if os.path.isfile(path / SKILL_FILE):
             yield path.relative_to(root).as_posix()
         elif depth < _DEPTH:
             yield from _bare_skills(path, root, depth + 1)
@@ -196,10 +210,10 @@ def _bare_skills(directory: Path, root: Path, depth: int) -> Iterator[str]:
 
 def _directories(directory: Path, root: Path, depth: int) -> Iterator[str]:
     claude = directory / CLAUDE
-    if claude.is_dir() and not claude.is_symlink() and _is_plugin(claude):
+    if os.path.isdir(claude) and not claude.is_symlink() and _is_plugin(claude):
         yield claude.relative_to(root).as_posix()
     for path in _below(directory):
-        if (path / MANIFEST).is_file():
+        if os.path.isfile(path / MANIFEST):
             yield path.relative_to(root).as_posix()
         if depth < _DEPTH:
             yield from _directories(path, root, depth + 1)
@@ -221,4 +235,7 @@ def _below(directory: Path) -> list[Path]:
 
 
 def _is_plugin(directory: Path) -> bool:
-    return any((directory / name).is_dir() for name in _COMPONENTS) or (directory / SKILL_FILE).is_file()
+    """Asked in a way that is no error for what is not ours to read."""
+    return any(os.path.isdir(directory / name) for name in _COMPONENTS) or os.path.isfile(
+        directory / SKILL_FILE
+    )

@@ -61,7 +61,7 @@ def init(
     from skillwalker.importing.converting import convert
     from skillwalker.importing.reading import read_source
     from skillwalker.importing.values import bare
-    from skillwalker.targets import broken_plugins, choose, find_targets, root_for
+    from skillwalker.targets import broken_plugins, choose, find_targets, root_for, unreadable
     from skillwalker.text import has_controls, safe
 
     if kind not in (None, "skill", "agent"):
@@ -85,7 +85,8 @@ def init(
     try:
         target = choose(targets, named, kind) if named else which(targets_of_kind, imported, again)
     except ConfigurationError as error:
-        raise ConfigurationError([*(() if broken and not targets else error.problems), *broken]) from None
+        why = () if broken and not targets else error.problems
+        raise ConfigurationError([*why, *broken, *unreadable(root)]) from None
     notes: list[str] = []
     left: list[str] = []
     warnings: list[str] = []

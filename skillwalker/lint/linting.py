@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from skillwalker.checks import CheckedTest, check_evals
-from skillwalker.errors import ConfigurationError
+from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.expectations.registry import Registry
 from skillwalker.jsonfile import decode, locate, read_bytes
 from skillwalker.lint import activation, answers, descriptions, files
@@ -47,8 +47,14 @@ def lint(selection: Selection, root: Path) -> Linted:
     for each in evals:
         tests = [one for one in checked.tests if one.eval is each]
         wanted = [one for one in tests if (each.name, one.test.name) in chosen]
-        if wanted:
+        if not wanted:
+            continue
+        try:
             findings += (_placed(one, root, texts) for one in _remarks(tests, wanted))
+        except OSError as error:  # of a scaffold
+            raise ConfigurationError(
+                [Problem(f"cannot be read: {error.strerror}", file=str(error.filename))]
+            ) from None
     selected = [one for one in checked.tests if (one.eval.name, one.test.name) in chosen]
     findings += descriptions.findings(selected, root)
     unique = dict.fromkeys(sorted(findings, key=lambda one: (one.file, one.line or 0, one.rule)))
