@@ -102,7 +102,15 @@ def test_a_failed_test_tells_its_whole_query_and_what_its_rehearsal_is_worth(tmp
     )
 
     assert f"\n- query: `{query}`\n" in text
-    assert "\n- answered by the simple rule, which only compares words: script this test in " in text
+    assert "\n- `answered by the simple rule, which only compares words: script this test in " in text
+
+
+def test_a_command_to_type_names_an_eval_as_code(tmp_path: Path) -> None:
+    test = a_test("x", a_trial("x", 1, verdict(FAILED)), eval_name="@octocat")
+    call = evolve(test, type="skill-call", scripted=False)
+    text = "".join(markdown(stored(tmp_path, call, source="rehearsal")))
+
+    assert "--rehearsal @octocat do it`\n" in text
 
 
 def test_a_test_with_a_script_gets_no_such_hint(tmp_path: Path) -> None:

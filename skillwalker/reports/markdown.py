@@ -122,7 +122,7 @@ def _test(source: Source, test: TestResult) -> Iterator[str]:
     for trial in test.trials:
         yield from _trial(source, test, trial)
     if hint := script_hint(run, test):
-        yield f"- {hint}\n"
+        yield f"- {code(hint)}\n"
     yield "\n"
 
 
