@@ -5,23 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from skillwalker.events import iter_lines
 from skillwalker.health import Stopped
 from skillwalker.names import Names
 from skillwalker.outcomes import Reason
 from skillwalker.progress import Progress
-from skillwalker.redaction import RedactedFile, Redactor
+from skillwalker.redaction import Redactor
 from skillwalker.sandbox.base import Limits, SandboxProcess
 from skillwalker.supervisor import Watched
 
 STDERR_KEPT = 1 << 20
 """Bytes of stderr kept per trial; more is a program that repeats itself."""
 
+OVERWRITTEN = "its output held a secret of this environment, overwritten with stars, as expectations see it"
+
 
 class Recorder:
-    """Writes a process's output to its files as it comes and says what is going on."""
+    """Writes a process's output to its files as it comes and says what is going on.
+
+    Attributes:
+        stderr_tail: The last that it said there.
+        notes: Complete when `record` has ended.
+    """
 
     def __init__(
         self, directory: Path, watched: Watched, names: Names, limits: Limits, redactor: Redactor
@@ -33,6 +40,7 @@ class Recorder:
         self._redactor = redactor
         self._bytes = self._line_bytes = 0
         self.stderr_tail = ""
+        self.notes: tuple[str, ...] = ()
 
     def record(self, process: SandboxProcess) -> Iterator[str]:
         """What the trial does, each thing as it begins; ends with the output."""
@@ -62,6 +70,8 @@ class Recorder:
                 self._said(_written(stderr, err.feed(chunk.data)))
         yield _written(events, out.finish())
         self._said(_written(stderr, err.finish()))
+        if out.found or err.found:
+            self.notes = (OVERWRITTEN,)
 
     def _too_much(self, data: bytes) -> bool:
         """Whether the output is over a limit; the trial is stopped then, and no more of it is kept."""
@@ -87,11 +97,3 @@ def _written(file: BinaryIO, data: bytes) -> bytes:
     file.write(data)
     file.flush()
     return data
-
-
-def save_workspace(
-    process: SandboxProcess, file: BinaryIO, limit_mib: int, redactor: Redactor
-) -> tuple[str, ...]:
-    """Writes the final work directory as a tar without secrets; returns notes on what is not in it."""
-    with RedactedFile(file, redactor.stream()) as redacted:
-        return process.save_workspace(cast("BinaryIO", redacted), limit_mib)

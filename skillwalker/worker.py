@@ -27,7 +27,7 @@ from skillwalker.jobs import Listener, TrialJob
 from skillwalker.judge_client import AnthropicJudge
 from skillwalker.models import MODEL_IDS
 from skillwalker.outcomes import Outcome, Reason
-from skillwalker.recorder import Recorder, save_workspace
+from skillwalker.recorder import Recorder
 from skillwalker.records import trial_file, verdict_object
 from skillwalker.redaction import Redactor
 from skillwalker.results import TrialResult, trial_outcome
@@ -283,12 +283,13 @@ def _watched(
             ended = process.wait()
         seconds = time.monotonic() - started
         with (directory / "workspace.tar").open("wb") as file:
-            notes = save_workspace(process, file, settings.limits.workspace_mib, worker.redactor)
+            notes = process.save_workspace(file, settings.limits.workspace_mib, worker.redactor)
         workspace = directory / "workspace.tar"
     except SandboxError as error:
         watched.stopped = watched.stopped or Stopped(Reason.SANDBOX_ERROR, str(error))
     finally:
         process.close(keep=settings.keep)
+    notes = (*recorder.notes, *notes)
     if watched.lingered:
         notes = (*notes, LINGERED)
     if ended and ended.out_of_processes:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal, cast
 
 from attrs import evolve, field, frozen
 
 from skillwalker.archives import forget, members, reading
 from skillwalker.errors import NotSavedError
+from skillwalker.redaction import NOTHING_SECRET, RedactedContent, Redactor
 from skillwalker.tree import Entry, Tree
 
 MAX_MEMBERS = 100_000
@@ -26,6 +27,11 @@ MAX_MEMBERS = 100_000
 _SIZE, _HASH, _CUT = "SKILLWALKER.size", "SKILLWALKER.sha256", "SKILLWALKER.cut"
 CUT_MARKS = frozenset({_SIZE, _CUT})
 """A member whose header has one of them stands for content that was left out."""
+OVERWRITTEN = "SKILLWALKER.overwritten"
+"""A member whose header has it is no file: it has the hash of the one before it, as that was before secrets
+in it were overwritten."""
+_NAME = "SKILLWALKER.name"
+"""Likewise, with the hash of a member's own name."""
 
 _BLOCK = 1 << 16
 
@@ -127,7 +133,7 @@ class Workspace:
 
     @cached_property
     def _index(self) -> _Index:
-        return _Index.read(self.tar)
+        return _Index.read(self.tar, lambda digest: self._by_digest.get(digest))
 
     @cached_property
     def _things(self) -> Mapping[str, WorkspaceFile]:
@@ -137,6 +143,12 @@ class Workspace:
     def _before(self) -> Mapping[str, Entry]:
         entries = self.scaffold.entries if self.scaffold else ()
         return {entry.path: entry for entry in entries if entry.kind != "dir"}
+
+    @cached_property
+    def _by_digest(self) -> Mapping[str, str]:
+        """The scaffold's paths by their hashes, which is how one comes back that holds a secret."""
+        entries = self.scaffold.entries if self.scaffold else ()
+        return {_digest(entry.path): entry.path for entry in entries}
 
     def _hashes(self, files: Collection[WorkspaceFile]) -> Mapping[str, str | None]:
         """By path; None where the content was left out and its hash is not told. The tar is opened once."""
@@ -166,8 +178,11 @@ class _Index:
     cut: bool
 
     @classmethod
-    def read(cls, path: Path) -> _Index:
+    def read(cls, path: Path, known: Callable[[str], str | None]) -> _Index:
+        """Args: known: Gives the name of a hash, if the scaffold has it."""
         things: dict[str, WorkspaceFile] = {}
+        hidden: dict[str, WorkspaceFile] = {}  # files in `.git`, which others may be links to
+        renamed: dict[str, str] = {}
         notes: list[str] = []
         cut = False
         try:
@@ -177,11 +192,23 @@ class _Index:
                     if _CUT in member.pax_headers:
                         cut = True
                         notes.append(member.pax_headers[_CUT])
-                    elif member.isreg() and member.offset_data + member.size > end:
+                        continue
+                    if member.isreg() and member.offset_data + member.size > end:
                         raise tarfile.ReadError("it ends in the middle of a file")
-                    elif ".git" not in member.name.split("/"):
-                        things[member.name] = _thing(member, things)
-                    if len(things) > MAX_MEMBERS:
+                    name = known(member.pax_headers.get(_NAME, "")) or member.name
+                    if name != member.name:
+                        renamed[member.name] = name
+                    place = hidden if ".git" in name.split("/") else things
+                    if OVERWRITTEN in member.pax_headers:
+                        if name in place:
+                            place[name] = evolve(place[name], sha256=member.pax_headers[OVERWRITTEN])
+                    elif member.islnk():
+                        link = renamed.get(member.linkname, member.linkname)
+                        target = things.get(link) or hidden.get(link) or WorkspaceFile(link, "file")
+                        place[name] = evolve(target, path=name)
+                    elif place is things or member.isreg():
+                        place[name] = _thing(member, name)
+                    if len(things) + len(hidden) > MAX_MEMBERS:
                         cut = True
                         notes.append(f"more than {MAX_MEMBERS} files, the others are not listed")
                         break
@@ -193,25 +220,28 @@ class _Index:
         return cls(dict(sorted(things.items())), tuple(notes), cut)
 
 
-def _thing(member: tarfile.TarInfo, things: Mapping[str, WorkspaceFile]) -> WorkspaceFile:
+def _thing(member: tarfile.TarInfo, name: str) -> WorkspaceFile:
     executable = bool(member.mode & 0o100)
-    if member.islnk():
-        target = things.get(member.linkname)
-        return evolve(target, path=member.name) if target else WorkspaceFile(member.name, "file")
     if member.issym():
-        return WorkspaceFile(member.name, "link", link=member.linkname)
+        return WorkspaceFile(name, "link", link=member.linkname)
     if member.isdir():
-        return WorkspaceFile(member.name, "dir")
+        return WorkspaceFile(name, "dir")
     if not member.isreg() or member.issparse():
-        return WorkspaceFile(member.name, "special")
+        return WorkspaceFile(name, "special")
     if _SIZE in member.pax_headers:
         size = int(member.pax_headers[_SIZE])
-        return WorkspaceFile(member.name, "file", size, executable, sha256=member.pax_headers.get(_HASH))
-    return WorkspaceFile(member.name, "file", member.size, executable, saved=True, offset=member.offset_data)
+        return WorkspaceFile(name, "file", size, executable, sha256=member.pax_headers.get(_HASH))
+    return WorkspaceFile(name, "file", member.size, executable, saved=True, offset=member.offset_data)
 
 
 def save(
-    source: BinaryIO, target: BinaryIO, *, limit: int, read_limit: int, max_members: int = MAX_MEMBERS
+    source: BinaryIO,
+    target: BinaryIO,
+    *,
+    limit: int,
+    read_limit: int,
+    redactor: Redactor = NOTHING_SECRET,
+    max_members: int = MAX_MEMBERS,
 ) -> tuple[str, ...]:
     """Copies a tar stream of one directory to `target`, members relative to it; memory stays constant.
 
@@ -219,9 +249,10 @@ def save(
         source: A tar whose members all lie below one directory, as an engine packs it.
         limit: Content to keep, in bytes; a file that no longer fits is listed with size and hash only.
         read_limit: Content to read at all, in bytes; beyond it nothing more is listed.
+        redactor: Knows what is overwritten in names and contents, which are compared as they were.
 
     Returns:
-        What was left out, a sentence each.
+        What was left out or overwritten, a sentence each.
 
     Raises:
         tarfile.TarError, OSError: `source` broke off or `target` cannot be written.
@@ -234,6 +265,7 @@ def save(
     ):
         notes: list[str] = []
         left_out: list[int] = []
+        overwritten = 0
         for number, member in enumerate(members(reader)):
             read_limit -= member.size
             if number > max_members or read_limit < 0:
@@ -241,22 +273,34 @@ def save(
                 notes.append(f"the work directory holds more than {what}; the rest is not listed")
                 writer.addfile(_marker(notes[-1]))
                 break
-            header = _relative(member)
+            header = _relative(member, redactor)
             if header is None:
                 continue
+            overwritten += _NAME in header.pax_headers
             content = reader.extractfile(member) if member.isreg() else None
             if content is None:
                 writer.addfile(header)
             elif member.size <= limit:
                 limit -= member.size
-                writer.addfile(header, content)
+                if not redactor.secrets:
+                    writer.addfile(header, content)
+                else:
+                    redacted = RedactedContent(content, redactor)
+                    writer.addfile(header, cast("IO[bytes]", redacted))
+                    if redacted.found:
+                        overwritten += 1
+                        writer.addfile(_mark(header, redacted.sha256))
             else:
                 digest = _hash(content, member.size)
-                header.pax_headers = {_SIZE: str(member.size), _HASH: digest}
+                header.pax_headers = {**header.pax_headers, _SIZE: str(member.size), _HASH: digest}
                 header.size = 0
                 writer.addfile(header)
                 left_out.append(member.size)
             forget(writer)
+    if overwritten:
+        notes.append(
+            f"{overwritten} files or names held a secret of this environment, overwritten with stars"
+        )
     return (*_left_out(left_out), *notes)
 
 
@@ -274,17 +318,29 @@ def _hash(content: IO[bytes], size: int) -> str:
     return digest.hexdigest()
 
 
-def _relative(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+def _relative(member: tarfile.TarInfo, redactor: Redactor) -> tarfile.TarInfo | None:
     """The header without its first directory, owner and special permissions; None for that directory."""
     name = _below(member.name)
     if not name:
         return None
-    header = tarfile.TarInfo(name)
+    header = tarfile.TarInfo(redactor.text(name))
+    if header.name != name:
+        header.pax_headers = {_NAME: _digest(name)}
     header.type, header.size, header.mtime = member.type, member.size, int(member.mtime)
     header.mode = member.mode & 0o777
     header.devmajor, header.devminor = member.devmajor, member.devminor
-    header.linkname = _below(member.linkname) if member.islnk() else member.linkname
+    header.linkname = redactor.text(_below(member.linkname) if member.islnk() else member.linkname)
     return header
+
+
+def _mark(header: tarfile.TarInfo, sha256: str) -> tarfile.TarInfo:
+    mark = tarfile.TarInfo(header.name)
+    mark.pax_headers = {**header.pax_headers, OVERWRITTEN: sha256}
+    return mark
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _below(name: str) -> str:

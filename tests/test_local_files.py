@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from skillwalker.errors import SandboxError
+from skillwalker.redaction import Redactor
 from skillwalker.sandbox.base import Limits, WorkspaceSize
 from skillwalker.sandbox.local_files import save_directory, size, unpack
 from skillwalker.tree import MTIME, Tree
@@ -171,3 +172,24 @@ def test_the_size_is_what_is_taken_on_the_disk(tmp_path):
     assert "1 MiB" in str(size(tmp_path, few).beyond(few))
     few = Limits(workspace_files=2)
     assert "the limit is 2" in str(size(tmp_path, few).beyond(few))
+
+
+def test_a_link_in_the_place_of_the_work_directory_is_not_followed(tmp_path):
+    theirs = tmp_path / "theirs"
+    (theirs / "closed").mkdir(parents=True)
+    (theirs / "private").write_text("x" * 100_000)
+    (tmp_path / "workspace").symlink_to(theirs)
+
+    with pytest.raises(SandboxError, match="put something else in its place"):
+        saved(tmp_path / "workspace", tmp_path / "saved.tar")
+    assert size(tmp_path / "workspace", Limits()) == WorkspaceSize(0.0, 0)
+    assert packing() == []
+
+
+def test_a_secret_is_not_saved(tmp_path):
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "a").write_text("my-secret-4711")
+    with (tmp_path / "saved.tar").open("wb") as target:
+        redactor = Redactor(("my-secret-4711",))
+        save_directory(tmp_path / "workspace", target, limit=100, read_limit=100, redactor=redactor)
+    assert Workspace(tmp_path / "saved.tar").read("a") == b"*" * 14

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
-import tarfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillwalker.redaction import RedactedFile, Redactor, secrets_in
+from skillwalker.redaction import RedactedContent, Redactor, secrets_in
 
 SECRET = "sk-ant-api03-Not/a+real=key"
 REDACTOR = Redactor((SECRET,))
@@ -81,22 +81,31 @@ def test_what_cannot_be_a_secret_is_passed_on_at_once():
     assert stream.feed(b"swer") == b"sk-answer"
 
 
-def test_a_tar_archive_stays_one():
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as archive:
-        content = f"token: {SECRET}\n".encode()
-        entry = tarfile.TarInfo("notes.txt")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
-    target = io.BytesIO()
-    with RedactedFile(target, REDACTOR.stream()) as file:
-        for at in range(0, len(raw.getvalue()), 7):
-            file.write(raw.getvalue()[at : at + 7])
+def test_a_file_is_as_long_as_before_whatever_is_read_of_it_at_a_time():
+    content = f"token: {SECRET}\n".encode() * 10_000
+    for size in (7, 16_384, -1):
+        file = RedactedContent(io.BytesIO(content), REDACTOR)
+        read = b""
+        while part := file.read(size):
+            read += part
+        assert read == content.replace(SECRET.encode(), b"*" * len(SECRET))
+        assert file.found
+        assert file.sha256 == hashlib.sha256(content).hexdigest()
 
-    with tarfile.open(fileobj=io.BytesIO(target.getvalue())) as archive:
-        member = archive.extractfile("notes.txt")
-        assert member
-        assert member.read() == b"token: " + b"*" * len(SECRET) + b"\n"
+
+def test_a_file_without_a_secret_is_the_same():
+    file = RedactedContent(io.BytesIO(b"sk-answer"), REDACTOR)
+    assert (file.read(100), file.found) == (b"sk-answer", False)
+
+
+@pytest.mark.parametrize("word", ["postgres", "Password1", "changeme", "CHANGEME123", "12345678"])
+def test_a_plain_word_is_no_secret_whatever_its_name_says(word):
+    assert secrets_in({"POSTGRES_PASSWORD": word}) == ()
+
+
+@pytest.mark.parametrize("value", ["correct-horse", "hunter2hunter2", "abcdefghijklmnop", "1234567890123"])
+def test_what_may_be_one_is(value):
+    assert secrets_in({"POSTGRES_PASSWORD": value}) == (value,)
 
 
 def test_json_values_are_searched_in_depth():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillwalker.errors import SandboxError
+from skillwalker.redaction import NOTHING_SECRET, Redactor
 from skillwalker.sandbox.repack import repack
 from skillwalker.workspace import save
 
@@ -22,7 +23,12 @@ def header(name: str, kind: bytes = tarfile.REGTYPE, **more: object) -> tarfile.
     return info
 
 
-def saved(path: Path, *members: tuple[tarfile.TarInfo, bytes], limit: int = 1 << 20) -> Path:
+def saved(
+    path: Path,
+    *members: tuple[tarfile.TarInfo, bytes],
+    limit: int = 1 << 20,
+    redactor: Redactor = NOTHING_SECRET,
+) -> Path:
     """As an engine packs a directory, and as it is stored."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
@@ -35,7 +41,7 @@ def saved(path: Path, *members: tuple[tarfile.TarInfo, bytes], limit: int = 1 <<
             tar.addfile(info, io.BytesIO(data))
     packed.seek(0)
     with path.open("wb") as target:
-        save(packed, target, limit=limit, read_limit=1 << 30)
+        save(packed, target, limit=limit, read_limit=1 << 30, redactor=redactor)
     return path
 
 
@@ -120,3 +126,9 @@ def test_a_damaged_tar_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "w.tar").write_bytes(content)
     with pytest.raises(SandboxError, match="cannot be read"):
         repacked(tmp_path / "w.tar")
+
+
+def test_a_file_in_which_a_secret_was_overwritten_comes_along_once(tmp_path: Path) -> None:
+    redactor = Redactor(("my-secret-4711",))
+    path = saved(tmp_path / "w.tar", (header("a"), b"my-secret-4711"), (header("b"), b"b"), redactor=redactor)
+    assert {name: data for name, (_, data) in repacked(path).items()} == {"a": b"*" * 14, "b": b"b"}

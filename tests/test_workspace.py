@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillwalker import workspace
+from skillwalker.redaction import Redactor
 from skillwalker.tree import Tree
 from skillwalker.workspace import NotSavedError, Workspace, save
 
@@ -41,7 +42,7 @@ def saved(
     *members: tuple[tarfile.TarInfo, bytes],
     scaffold: Tree | None = None,
     limit: int = 1 << 20,
-    **limits: int,
+    **limits: int | Redactor,
 ) -> Workspace:
     limits.setdefault("read_limit", 1 << 30)
     with (path / "workspace.tar").open("wb") as target:
@@ -281,3 +282,64 @@ def test_an_archive_made_to_harm_is_a_broken_one(tmp_path: Path, data: bytes) ->
     assert (found.complete, found.entries()) == (False, ())
     with pytest.raises(tarfile.TarError):
         save(io.BytesIO(data), io.BytesIO(), limit=1 << 20, read_limit=1 << 20)
+
+
+def test_a_link_to_a_file_of_git_is_that_file(tmp_path: Path) -> None:
+    found = saved(
+        tmp_path,
+        member(".git/objects/ab", b"content"),
+        member("copy", kind=tarfile.LNKTYPE, link="workspace/.git/objects/ab"),
+        scaffold=Tree.of_files({"copy": b"content"}),
+    )
+    assert [(one.path, one.size) for one in found.entries()] == [("copy", 7)]
+    assert found.read("copy") == b"content"
+    assert (found.created, found.changed, found.deleted, found.notes) == ((), (), (), ())
+
+
+WORD = "my-project-4711"
+REDACTOR = Redactor((WORD,))
+
+
+def test_what_is_overwritten_is_compared_as_it_was(tmp_path: Path) -> None:
+    scaffold = Tree.of_files(
+        {"a.txt": WORD.encode(), f"{WORD}/b.txt": b"b", "edited.txt": b"before", "gone.txt": b"x"}
+    )
+    found = saved(
+        tmp_path,
+        member("a.txt", WORD.encode()),
+        member(WORD, kind=tarfile.DIRTYPE),
+        member(f"{WORD}/b.txt", b"b"),
+        member("edited.txt", f"is {WORD}".encode()),
+        member(f"{WORD}.log", WORD.encode() * 10),
+        member("same", kind=tarfile.LNKTYPE, link=f"workspace/{WORD}/b.txt"),
+        scaffold=scaffold,
+        redactor=REDACTOR,
+    )
+    stars = "*" * len(WORD)
+    assert (found.created, found.changed, found.deleted) == (
+        (f"{stars}.log", "same"),
+        ("edited.txt",),
+        ("gone.txt",),
+    )
+    assert found.complete
+    assert found.read("a.txt") == stars.encode()
+    assert found.read(f"{WORD}/b.txt") == found.read("same") == b"b"
+    assert WORD.encode() not in (tmp_path / "workspace.tar").read_bytes()
+
+
+def test_what_was_overwritten_is_told(tmp_path: Path) -> None:
+    packed_up = packed([member("a.txt", WORD.encode()), member(WORD), member("b.txt", b"b")])
+    (note,) = save(packed_up, io.BytesIO(), limit=1 << 20, read_limit=1 << 20, redactor=REDACTOR)
+    assert note.startswith("2 files or names held a secret")
+
+
+def test_content_that_is_left_out_is_compared_as_it_was(tmp_path: Path) -> None:
+    content = WORD.encode() * 100
+    found = saved(
+        tmp_path,
+        member(f"{WORD}.txt", content),
+        scaffold=Tree.of_files({f"{WORD}.txt": content}),
+        limit=10,
+        redactor=REDACTOR,
+    )
+    assert (found.created, found.changed, found.deleted) == ((), (), ())

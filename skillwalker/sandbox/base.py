@@ -8,6 +8,7 @@ from typing import BinaryIO, Literal, Protocol
 
 from attrs import field, frozen, validators
 
+from skillwalker.redaction import NOTHING_SECRET, Redactor
 from skillwalker.tree import Tree
 
 
@@ -146,9 +147,11 @@ class SandboxProcess(Protocol):
     def workspace_size(self) -> WorkspaceSize | None:
         """What the work directory holds now; None where it cannot be told."""
 
-    def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
-        """Writes the final work directory as a tar stream (members relative to it) and returns notes on
-        what was left out because of the limit. Call after `wait`."""
+    def save_workspace(
+        self, target: BinaryIO, limit_mib: int, redactor: Redactor = NOTHING_SECRET
+    ) -> tuple[str, ...]:
+        """Writes the final work directory as a tar stream (members relative to it), secrets overwritten, and
+        returns notes on that and on what was left out because of the limit. Call after `wait`."""
 
     def close(self, keep: bool = False) -> None:
         """Removes everything that this trial made, unless `keep`. Never raises."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from skillwalker.errors import SandboxError
+from skillwalker.redaction import NOTHING_SECRET, Redactor
 from skillwalker.sandbox import relay
 from skillwalker.sandbox import start_script as script
 from skillwalker.sandbox.base import Chunk, Connector, Exit, Limits, WorkspaceSize
@@ -123,7 +124,9 @@ class DockerProcess:
         except SandboxError:
             return None
 
-    def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
+    def save_workspace(
+        self, target: BinaryIO, limit_mib: int, redactor: Redactor = NOTHING_SECRET
+    ) -> tuple[str, ...]:
         import tarfile
 
         with engine_errors("saving the work directory"):
@@ -133,7 +136,8 @@ class DockerProcess:
             pieces, _ = self._api.get_archive(self._container, script.WORKSPACE, chunk_size=1 << 18)
             limit, read_limit = limit_mib * _MIB, max(limit_mib, self._limits.workspace_mib) * _MIB
             try:
-                return save(io.BufferedReader(_Pieces(pieces)), target, limit=limit, read_limit=read_limit)
+                source = io.BufferedReader(_Pieces(pieces))
+                return save(source, target, limit=limit, read_limit=read_limit, redactor=redactor)
             except tarfile.TarError as error:
                 raise SandboxError(f"saving the work directory: {error}") from error
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
+from skillwalker.redaction import NOTHING_SECRET, Redactor
 from skillwalker.sandbox.base import Limits, WorkspaceSize
 from skillwalker.tree import MTIME, Tree
 from skillwalker.workspace import save
@@ -63,7 +64,7 @@ def size(directory: Path, limits: Limits) -> WorkspaceSize:
     Files that come and go meanwhile are counted or not.
     """
     total = files = 0
-    waiting = [os.fspath(directory)]
+    waiting = [] if directory.is_symlink() else [os.fspath(directory)]
     while waiting and total <= limits.workspace_mib << 20 and files <= limits.workspace_files:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as items:
             for item in items:
@@ -76,12 +77,21 @@ def size(directory: Path, limits: Limits) -> WorkspaceSize:
     return WorkspaceSize(total / (1 << 20), files)
 
 
-def save_directory(directory: Path, target: BinaryIO, *, limit: int, read_limit: int) -> tuple[str, ...]:
+def save_directory(
+    directory: Path,
+    target: BinaryIO,
+    *,
+    limit: int,
+    read_limit: int,
+    redactor: Redactor = NOTHING_SECRET,
+) -> tuple[str, ...]:
     """As `workspace.save`, from a directory that nobody changes any more.
 
     Raises:
         SandboxError: something in it cannot be read, so that its absence would tell nothing.
     """
+    if directory.is_symlink() or not directory.is_dir():
+        raise SandboxError("saving the work directory: the trial has put something else in its place")
     reader, writer = os.pipe()
     problems: list[Exception] = []
 
@@ -107,7 +117,7 @@ def save_directory(directory: Path, target: BinaryIO, *, limit: int, read_limit:
     thread.start()
     try:
         with os.fdopen(reader, "rb") as source:
-            notes = save(source, target, limit=limit, read_limit=read_limit)
+            notes = save(source, target, limit=limit, read_limit=read_limit, redactor=redactor)
     except (tarfile.TarError, EOFError) as error:
         problems.append(error)
     finally:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
+from skillwalker.redaction import NOTHING_SECRET, Redactor
 from skillwalker.sandbox import local_guard
 from skillwalker.sandbox.base import Chunk, Exit, Limits, WorkspaceSize
 from skillwalker.sandbox.local_files import save_directory, size
@@ -135,10 +136,14 @@ class LocalProcess:
             return None
         return size(self.workspace, self._limits)
 
-    def save_workspace(self, target: BinaryIO, limit_mib: int) -> tuple[str, ...]:
+    def save_workspace(
+        self, target: BinaryIO, limit_mib: int, redactor: Redactor = NOTHING_SECRET
+    ) -> tuple[str, ...]:
         limit, read_limit = limit_mib * _MIB, max(limit_mib, self._limits.workspace_mib) * _MIB
         try:
-            return save_directory(self.workspace, target, limit=limit, read_limit=read_limit)
+            return save_directory(
+                self.workspace, target, limit=limit, read_limit=read_limit, redactor=redactor
+            )
         except OSError as error:
             raise SandboxError(f"saving the work directory: {error}") from error
 

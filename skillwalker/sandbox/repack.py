@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from skillwalker.errors import SandboxError
-from skillwalker.workspace import CUT_MARKS
+from skillwalker.workspace import CUT_MARKS, OVERWRITTEN
 
 MAX_LINK_DEPTH = 64
 
@@ -43,6 +43,8 @@ def repack(saved: Path, target: BinaryIO, *, owner: int, root: str) -> None:
                 writer.members.clear()  # type: ignore[attr-defined]
                 if not CUT_MARKS.isdisjoint(member.pax_headers):
                     raise SandboxError("the work directory was not saved whole: it is too large")
+                if OVERWRITTEN in member.pax_headers:
+                    continue
                 header = _header(member, owner, root)
                 if header is None or (header.islnk() and header.linkname not in kept):
                     continue
