@@ -41,7 +41,9 @@ def test_a_label_gives_the_owner_back() -> None:
     assert LIVE.labels(RUN_ID)[RUN] == RUN_ID
 
 
-@pytest.mark.parametrize("label", ["", "host", "host notanumber x", " 12 x"])
+@pytest.mark.parametrize(
+    "label", ["", "host", "host notanumber x", " 12 x", "host \u00b2 x", "host " + "9" * 5000 + " x"]
+)
 def test_a_label_that_is_none_of_ours_has_no_owner(label: str) -> None:
     assert Owner.parse(label) is None
 
@@ -71,6 +73,14 @@ def test_another_process_with_the_same_id_is_not_the_owner() -> None:
 def test_of_other_hosts_and_of_unknown_start_nothing_is_known() -> None:
     assert ELSEWHERE.is_dead() is None
     assert Owner(LIVE.host, LIVE.pid, "").is_dead() is None
+
+
+def test_a_process_that_proc_hides_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(module.Path, "read_text", gone)
+    assert Owner(LIVE.host, LIVE.pid, "1-2").is_dead() is None
 
 
 class FakeEngine:

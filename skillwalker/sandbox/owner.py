@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -30,6 +31,9 @@ KEPT = "skillwalker-kept-"
 """How the names of containers begin that somebody wants to look at (`--keep`); only `prune` removes them."""
 
 
+_PID = re.compile(r"[0-9]{1,10}")
+
+
 @frozen
 class Owner:
     """A process that runs trials.
@@ -53,7 +57,7 @@ class Owner:
     def parse(cls, label: str) -> Owner | None:
         host, _, rest = label.partition(" ")
         pid, _, started = rest.partition(" ")
-        return cls(host, int(pid), started) if host and pid.isdigit() else None
+        return cls(host, int(pid), started) if host and _PID.fullmatch(pid) else None
 
     def __str__(self) -> str:
         return f"{self.host} {self.pid} {self.started}".rstrip()
@@ -200,7 +204,7 @@ def _started(pid: int) -> str | None:
         try:
             stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
         except (FileNotFoundError, ProcessLookupError):
-            return ""
+            return None if _is_hidden(pid) else ""
         except OSError:
             return None
         fields = stat.rpartition(")")[2].split()
@@ -221,6 +225,17 @@ def _started(pid: int) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return "-".join(result.stdout.split())
+
+
+def _is_hidden(pid: int) -> bool:
+    """Whether there is such a process of which `/proc` does not tell: another user's, with `hidepid`."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def _text(path: str) -> str:

@@ -80,6 +80,7 @@ class ContentVolumes:
         from docker.errors import APIError
 
         name = f"{volume}-upload"
+        labels = {**self._labels, CONTENT: volume}
         configuration = {
             "Image": self._image,
             "Cmd": ["true"],
@@ -92,7 +93,8 @@ class ContentVolumes:
                         "Type": "volume",
                         "Source": volume,
                         "Target": _TARGET,
-                        "VolumeOptions": {"NoCopy": True},
+                        # Labels for the case that somebody removed it just now: the engine makes it anew.
+                        "VolumeOptions": {"NoCopy": True, "Labels": labels},
                     }
                 ],
             },

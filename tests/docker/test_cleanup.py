@@ -110,6 +110,20 @@ def test_a_content_volume_that_is_pruned_under_a_run_is_uploaded_again(lab: Lab)
     assert lab.sandbox._volumes.ensure(tree, "p") in content_volumes(lab)
 
 
+def test_a_volume_that_is_pruned_when_its_upload_begins_is_still_known_as_ours(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, create = lab.client.api, lab.client.api.create_volume
+
+    def create_and_lose(name: str, **options: object) -> None:
+        create(name, **options)
+        api.remove_volume(name)
+
+    monkeypatch.setattr(api, "create_volume", create_and_lose)
+    volume = lab.sandbox._volumes.ensure(Tree.of_files({"x": os.urandom(8)}), "p")
+    assert volume in content_volumes(lab)
+
+
 def test_two_runs_upload_the_same_content_at_the_same_time(
     lab: Lab, docker_client, sandbox_image, tmp_path
 ) -> None:
