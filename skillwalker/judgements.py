@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from skillwalker.errors import ConfigurationError
 from skillwalker.events import as_dict, as_str
 from skillwalker.outcomes import Reason
-from skillwalker.records import read_verdict, verdict_object
+from skillwalker.records import REAL, read_verdict, verdict_object
 from skillwalker.rejudged import Files, Rejudged, inputs_of, rejudged
 from skillwalker.results import Judged, RunResult, TrialResult, trial_outcome
 from skillwalker.spend_records import JUDGE
@@ -22,14 +22,14 @@ from skillwalker.store import RunDirectory
 def lines(
     run: RunResult,
     now: Mapping[tuple[str, str], tuple[Files, str]],
-    source: str | None,
+    sources: Mapping[tuple[str, str], str | None],
     directory: RunDirectory,
 ) -> Iterator[dict[str, object]]:
     """A line per verdict of a run that was judged again.
 
     Args:
         now: By eval and test: the files that it is judged by, and the hash of its `expect`.
-        source: Where the judge's answers came from.
+        sources: By eval and test: where its judges' answers came from; None where it asks none.
     """
     for test in run.tests:
         files, expect = now[test.eval, test.name]
@@ -45,7 +45,7 @@ def lines(
                     "reason": str(trial.reason) if trial.reason else None,
                     "files": files,
                     "expect": expect,
-                    "judged_from": source,
+                    "judged_from": sources[test.eval, test.name],
                 }
 
 
@@ -80,8 +80,10 @@ def judged_latest(directory: RunDirectory, run: RunResult) -> Rejudged:
     manifest = directory.manifest()
     now, tests = {}, []
     for test in run.tests:
-        tests.append(evolve(test, trials=tuple(_with(trial, newest.get(trial.id)) for trial in test.trials)))
         found = [newest[trial.id] for trial in test.trials if trial.id in newest]
+        real = test.real and all(one.judged_from in (None, *REAL) for one in found)
+        trials = tuple(_with(trial, newest.get(trial.id)) for trial in test.trials)
+        tests.append(evolve(test, trials=trials, real=real))
         if found:
             was = inputs_of(manifest, test.eval, test.name)
             expect = found[-1].expect or as_str(was.get("expect"))

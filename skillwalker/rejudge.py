@@ -117,14 +117,17 @@ def rejudge(
             )
             for trial in filter(lambda one: one.healthy, trials):  # of others nothing is judged
                 answers.settle(trial.id, trial.outcome, trial.reason)
-            again_judged.append(evolve(test, trials=trials))
+            # A judge that was no model gives verdicts, but nothing that could enter a rate.
+            real = test.real and (answers.source in REAL or not checked.uses_judge)
+            again_judged.append(evolve(test, trials=trials, real=real))
     for note in answers.close():
         say(note)
     again = evolve(run, tests=tuple(again_judged))
     now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
     source = answers.source if asks else None
+    sources = {name: answers.source if one.uses_judge else None for name, one in known.items()}
     try:
-        directory.add_judgement(redactor.value(list(lines(again, now, source, directory))))
+        directory.add_judgement(redactor.value(list(lines(again, now, sources, directory))))
     except OSError as error:  # what was judged, and may have cost, is told all the same
         say(f"the new verdicts could not be kept in {directory.path}: {error.strerror}")
     return rejudged(run, again, manifest, now, source)

@@ -28,6 +28,7 @@ from skillwalker.rejudge import rejudge
 from skillwalker.rejudged import Changed, Rejudged
 from skillwalker.reports.judged_again import judged_again
 from skillwalker.request import RunRequest
+from skillwalker.statistics import statistics_of
 from skillwalker.store import RunDirectory, write_json
 
 RUBRIC = "- It is tidy\n- It is short\n"
@@ -412,6 +413,13 @@ def test_judging_an_interrupted_run_again_is_no_interrupt(tmp_path: Path, capsys
     write_json(directory.path / "run.json", {**manifest, "interrupted": True, "tests": [missing]})
     assert exit_code(["--root", str(tmp_path), "rejudge", "--rehearse"]) == 6
     assert "interrupted: what did not finish is unmeasured" in capsys.readouterr().out
+
+
+def test_verdicts_of_a_judge_that_was_no_model_enter_no_rate(tmp_path: Path, model: Model) -> None:
+    directory = a_root(tmp_path)
+    for judge, real in ((again, [False, True]), (lambda *where: by_model(*where, model), [True, True])):
+        for found in (judge(directory, tmp_path), judged_latest(directory, load_run(directory))):
+            assert [statistics_of(test).rate is not None for test in found.run.tests] == real
 
 
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
