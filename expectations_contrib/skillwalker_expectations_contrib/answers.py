@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
+from unicodedata import normalize
 
 from attrs import field, frozen
 
@@ -143,6 +144,8 @@ def read_text(eval: Eval, name: str) -> str:
 
 def _difference(found: str, expected: str) -> str:
     """Where two texts part, with what stands there."""
+    if normalize("NFC", found) == normalize("NFC", expected):
+        return "the final text looks like the expected one, but has other code points (Unicode's NFC and NFD)"
     place = next(
         (at for at, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
         min(len(found), len(expected)),

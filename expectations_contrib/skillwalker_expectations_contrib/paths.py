@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
+from unicodedata import normalize
 
 from attrs import frozen
 
@@ -101,6 +102,10 @@ def missing(trial: Trial, pattern: str, found: Found) -> str:
     deleted = [path for path in workspace.deleted if matches(pattern, path)]
     if deleted:
         return f"{listed(deleted, _SHOWN)} was deleted by the trial"
+    wanted = normalize("NFC", pattern)
+    alike = [one.path for one in workspace.files() if matches(wanted, normalize("NFC", one.path))]
+    if alike:
+        return f"{listed(alike, _SHOWN)} only looks like {quoted}: other code points (Unicode's NFC and NFD)"
     what = f"no file matches {quoted}" if is_glob(pattern) else f"there is no {quoted}"
     return f"{what}; {summary(trial)}"
 

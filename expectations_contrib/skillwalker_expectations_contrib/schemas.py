@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -60,9 +61,29 @@ def parse_embedded(text: str) -> Any:
             first = first or NotJsonError(
                 f'what begins with "{safe(text[start : start + 40])}" is none: {error}'
             )
-            position = start + 1
+            position = _behind(text, start)
     raise first or NotJsonError("there is no { and no [")
 
+
+def _behind(text: str, start: int) -> int:
+    """Where to go on behind what is no JSON: a part of a broken document is not the document."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]  # its form was right
+    except json.JSONDecodeError as error:
+        if not text[start + 1 : error.pos].strip():  # nothing was read: brackets in a sentence
+            return start + 1
+    except ValueError:  # a number of thousands of digits
+        pass
+    depth = 0
+    for found in _MARKS.finditer(text, start):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
+        if depth == 0:
+            return found.end()
+    return len(text)
+
+
+_MARKS = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\[\]{}]')
+"""A text, so that brackets in it do not count, or a bracket."""
 
 _MAX_STARTS = 1_000
 """Places that are tried; each can cost a look at all the rest."""
@@ -107,7 +128,8 @@ def misfits(schema: Any, value: Any) -> tuple[Misfit, ...]:
 
     Raises:
         SchemaError: as `usable`.
-        NotObservedError: a pattern in it does not come to an end, or the value is nested too deep.
+        NotObservedError: a pattern in it does not come to an end, or the value is nested too deep or holds a
+            number that is too large.
     """
     from jsonschema.exceptions import relevance
 
@@ -120,6 +142,9 @@ def misfits(schema: Any, value: Any) -> tuple[Misfit, ...]:
                 break
     except RecursionError:
         raise NotObservedError("whether the JSON fits the schema (it is nested too deep)", None) from None
+    except ArithmeticError as error:  # `multipleOf` of a number beyond all floats
+        what = f"whether the JSON fits the schema (a number in it is too large: {error})"
+        raise NotObservedError(what, None) from None
     found.sort(key=relevance, reverse=True)
     return tuple(Misfit(error.json_path, _message(error)) for error in found)
 

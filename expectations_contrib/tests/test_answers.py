@@ -137,3 +137,9 @@ def test_a_file_that_went_away_is_unmeasured(tmp_path) -> None:
     (on.eval.directory / "golden.md").unlink()
     with pytest.raises(NotObservedError, match=r"golden\.md does not exist"):
         expectation.check(on)
+
+
+def test_a_text_that_only_looks_the_same_is_told(judge) -> None:
+    found = judge({"result-equals": "caf\u00e9"}, final="cafe\u0301")
+    assert found.outcome is Outcome.FAILED
+    assert found.message.startswith("the final text looks like the expected one, but has other code points")

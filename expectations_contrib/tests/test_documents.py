@@ -48,6 +48,16 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"schema": SCHEMA, "embedded": True}, f"Sure:\n```json\n{GOOD}\n```\nDone [1].", "passed"),
         ({"schema": SCHEMA, "embedded": True}, f"{{not this}} but {GOOD}", "passed"),
         ({"embedded": True}, "nothing", "failed"),
+        ({"embedded": True}, '{"issues": [{"id": 1},]}', "failed"),
+        ({"embedded": True}, '```json\n{"a": [1, 2,], "b": {"c": 1}}\n```', "failed"),
+        ({"embedded": True}, '{"a": {"b": 1}, "a": 2}', "failed"),
+        ({"embedded": True}, '{"a": "cut off ', "failed"),
+        ({"embedded": True}, '{"a": [{"b": 1}, {"b"', "failed"),
+        ({"embedded": True}, '{"a": "two\nlines", "b": [1]}', "failed"),
+        ({"embedded": True}, 'see [1, below]: {"a": "}"}', "passed"),
+        ({"embedded": True}, '[a link](b) and {"a": 1}', "passed"),
+        ({"schema": {"multipleOf": 0.1}}, "1e999", "unmeasured"),
+        ({"schema": {"multipleOf": 0.1}}, "1" + "0" * 400, "unmeasured"),
     ],
 )
 def test_a_final_text_is_json_that_fits(judge, value, final, outcome) -> None:

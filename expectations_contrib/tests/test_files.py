@@ -218,3 +218,9 @@ def test_what_is_not_in_the_scaffold_cannot_be_unchanged(problems, tmp_path) -> 
     assert problems({"files-unchanged": ["src/**", "**/*.py"]}, scaffold=scaffold) == []
     [problem] = problems({"files-unchanged": ["scr/**"]}, scaffold=scaffold)
     assert problem.startswith("files-unchanged: paths: no file of the scaffold is scr/**")
+
+
+def test_a_name_that_only_looks_the_same_is_told(judge) -> None:
+    found = judge({"file-exists": "caf\u00e9/*.txt"}, files={"cafe\u0301/a.txt": "x"})
+    assert found.outcome is Outcome.FAILED
+    assert found.message.startswith("cafe\u0301/a.txt only looks like caf\u00e9/*.txt: other code points")
