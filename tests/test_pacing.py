@@ -214,6 +214,18 @@ def test_a_request_is_asked_again_a_bounded_number_of_times():
     assert again == [True] * (MAX_ATTEMPTS - 1) + [False]
 
 
+def test_who_asks_for_too_little_again_and_again_gets_more():
+    paced, patience = Paced(chance=1.0), Patience()
+    early = Ticket(0)
+    while paced.refused(patience=patience, retry_after="1"):
+        if patience.attempts == 4:
+            paced.refused(ticket=early, retry_after="1")  # on its way since before: nothing new
+        paced.clock.run(paced.admitted(patience))
+    waits = [said.rpartition("wait ")[2] for said in paced.said]
+    assert waits == ["1 s", "4 s", "8 s", "16 s", "32 s", "64 s"]
+    assert patience.held > 60  # so long it takes until a limit per minute is over
+
+
 def test_a_request_is_held_for_a_bounded_time():
     paced, patience = Paced(), Patience()
     rounds = 0

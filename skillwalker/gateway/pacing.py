@@ -27,7 +27,8 @@ MAX_HELD_SECONDS = 240.0
 """How long one request may be held back in all; well below the ten minutes that clients wait."""
 
 FIRST_PAUSE_SECONDS = 2.0
-"""Where the API does not say how long; doubled with each pause that did not help."""
+"""Where the API does not say how long; doubled with each pause that did not help. Where it says too little,
+such as one second each time, so much is waited all the same."""
 
 _SUBSCRIPTION = "anthropic-ratelimit-unified-"
 
@@ -118,16 +119,16 @@ class Pacer:
         return patience.attempts < MAX_ATTEMPTS and patience.held + wait <= MAX_HELD_SECONDS
 
     def _pause(self, status: int, asked: float | None, ticket: Ticket) -> None:
-        now = self._clock()
-        if ticket.pauses == self._pauses:
+        now, new = self._clock(), ticket.pauses == self._pauses
+        if new:
             self._in_vain += 1
         elif asked is None:
             return  # it was on its way before the pause began, so that it says nothing new
-        if asked is None:
+        if new and (asked is None or self._in_vain > 1):  # what it asked for before was too short
             longest = min(FIRST_PAUSE_SECONDS * 2 ** (self._in_vain - 1), MAX_PAUSE_SECONDS)
-            asked = longest * (0.5 + self._chance() / 2)
+            asked = max(asked or 0.0, longest * (0.5 + self._chance() / 2))
         until = now + asked
-        if ticket.pauses != self._pauses and until <= self._until:
+        if not new and until <= self._until:
             return
         # Those that are waiting for their turns must look again.
         self._pauses += 1
