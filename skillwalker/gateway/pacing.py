@@ -124,7 +124,7 @@ class Pacer:
             self._in_vain += 1
         elif asked is None:
             return  # it was on its way before the pause began, so that it says nothing new
-        if new and (asked is None or self._in_vain > 1):  # what it asked for before was too short
+        if asked is None or (new and self._in_vain > 1):  # what it asked for before was too short
             longest = min(FIRST_PAUSE_SECONDS * 2 ** (self._in_vain - 1), MAX_PAUSE_SECONDS)
             asked = max(asked or 0.0, longest * (0.5 + self._chance() / 2))
         until = now + asked
