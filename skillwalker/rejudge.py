@@ -40,10 +40,11 @@ from skillwalker.records import load_run
 from skillwalker.redaction import Redactor
 from skillwalker.rejudged import Rejudged, inputs_of, rejudged
 from skillwalker.request import RunRequest
-from skillwalker.results import RunResult, TrialResult, trial_outcome
+from skillwalker.results import RunResult, TestResult, TrialResult, trial_outcome
 from skillwalker.select import Selection
 from skillwalker.spend_records import JUDGE
 from skillwalker.store import RunDirectory
+from skillwalker.text import count
 from skillwalker.transcript import Transcript
 from skillwalker.tree import Tree
 from skillwalker.verdicts import judge_all
@@ -107,30 +108,41 @@ def rejudge(
         say(f"note: {note}")
     answered = request if asks else evolve(request, rehearse=True)
     answers = answering(answered, environment, redactor, say, overrun=beyond)
-    again_judged = []
-    with Gateway(answers.responder) as gateway:
-        for test in run.tests:
-            checked, start = known[test.eval, test.name], starts[test.eval, test.name]
-            trials = tuple(
-                _again(trial, checked, start, directory, gateway, judge_model, answers.prices)
-                for trial in test.trials
-            )
-            for trial in filter(lambda one: one.healthy, trials):  # of others nothing is judged
-                answers.settle(trial.id, trial.outcome, trial.reason)
-            # A judge that was no model gives verdicts, but nothing that could enter a rate.
-            real = test.real and (answers.source in REAL or not checked.uses_judge)
-            again_judged.append(evolve(test, trials=trials, real=real))
+    again_judged: list[TestResult] = []
+    now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
+    sources = {name: answers.source if one.uses_judge else None for name, one in known.items()}
+
+    def kept() -> RunResult:
+        """What has been judged, and is on disk as well."""
+        again = evolve(run, tests=tuple(again_judged))
+        try:
+            directory.add_judgement(redactor.value(list(lines(again, now, sources, directory))))
+        except OSError as error:  # what was judged, and may have cost, is told all the same
+            say(f"the new verdicts could not be kept in {directory.path}: {error.strerror}")
+        return again
+
+    try:
+        with Gateway(answers.responder) as gateway:
+            for test in run.tests:
+                checked, start = known[test.eval, test.name], starts[test.eval, test.name]
+                trials = tuple(
+                    _again(trial, checked, start, directory, gateway, judge_model, answers.prices)
+                    for trial in test.trials
+                )
+                for trial in filter(lambda one: one.healthy, trials):  # of others nothing is judged
+                    answers.settle(trial.id, trial.outcome, trial.reason)
+                # A judge that was no model gives verdicts, but nothing that could enter a rate.
+                real = test.real and (answers.source in REAL or not checked.uses_judge)
+                again_judged.append(evolve(test, trials=trials, real=real))
+    except KeyboardInterrupt:
+        if again_judged:
+            kept()
+            say(f"kept: {count(len(again_judged), 'test')} of {len(run.tests)} that had been judged again")
+        raise
     for note in answers.close():
         say(note)
-    again = evolve(run, tests=tuple(again_judged))
-    now = {name: (judged_by(checked), expect_digest(checked.test)) for name, checked in known.items()}
-    source = answers.source if asks else None
-    sources = {name: answers.source if one.uses_judge else None for name, one in known.items()}
-    try:
-        directory.add_judgement(redactor.value(list(lines(again, now, sources, directory))))
-    except OSError as error:  # what was judged, and may have cost, is told all the same
-        say(f"the new verdicts could not be kept in {directory.path}: {error.strerror}")
-    return rejudged(run, again, manifest, now, source)
+    again = kept()
+    return rejudged(run, again, manifest, now, answers.source if asks else None)
 
 
 def _asked(request: RunRequest, known: Mapping[tuple[str, str], CheckedTest], run: RunResult) -> Asked:

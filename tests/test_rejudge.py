@@ -30,6 +30,7 @@ from skillwalker.reports.judged_again import judged_again
 from skillwalker.request import RunRequest
 from skillwalker.statistics import statistics_of
 from skillwalker.store import RunDirectory, write_json
+from skillwalker.verdicts import judge_all
 
 RUBRIC = "- It is tidy\n- It is short\n"
 TIDIES: dict[str, Any] = {
@@ -420,6 +421,24 @@ def test_verdicts_of_a_judge_that_was_no_model_enter_no_rate(tmp_path: Path, mod
     for judge, real in ((again, [False, True]), (lambda *where: by_model(*where, model), [True, True])):
         for found in (judge(directory, tmp_path), judged_latest(directory, load_run(directory))):
             assert [statistics_of(test).rate is not None for test in found.run.tests] == real
+
+
+def test_what_was_judged_before_an_interrupt_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    directory = a_root(tmp_path)
+
+    def judged(checked: Any, *rest: Any, **more: Any) -> Any:
+        if checked.test.name == "alone":
+            raise KeyboardInterrupt
+        return judge_all(checked, *rest, **more)
+
+    monkeypatch.setattr("skillwalker.rejudge.judge_all", judged)
+    assert exit_code(["--root", str(tmp_path), "rejudge", "--rehearse"]) == 2
+    assert "kept: 1 test of 2 that had been judged again" in capsys.readouterr().err
+    latest = judged_latest(directory, load_run(directory))
+    assert [test.name for test in latest.tests] == ["tidies"]
+    assert latest.run.tests[0].trials[0].judged[0].verdict.outcome is PASSED
 
 
 def test_a_damaged_judgement_is_named(tmp_path: Path) -> None:
