@@ -149,3 +149,26 @@ def test_an_eval_with_problems_is_left_as_it_is(root: Path, run_cli: Cli) -> Non
     called = run_cli("--root", root, "init", "--rehearsal", "tidy")
     assert (called.code, scripts(root)) == (4, before)
     assert "the plugin acme has no skill none" in called.err
+
+
+@pytest.mark.parametrize(
+    ("here", "named"),
+    [
+        (".", "evals/tidy"),
+        ("evals", "tidy"),
+        ("evals/tidy", "."),
+        ("evals/tidy", "tests.json"),
+        ("acme", "../evals/tidy/rehearsal.json"),
+        ("..", "{root}/evals/tidy"),
+    ],
+)
+def test_the_eval_may_be_named_by_a_path_from_where_one_is(
+    root: Path, run_cli: Cli, monkeypatch: pytest.MonkeyPatch, here: str, named: str
+) -> None:
+    assert run_cli("--root", root, "init", "acme:tidy", "--eval", "another").code == 0
+    monkeypatch.chdir(root / here)
+
+    called = run_cli("init", "--rehearsal", named.format(root=root))
+
+    assert (called.code, called.err) == (0, "")
+    assert "rehearsal.json: is up to date, nothing was changed" in called.out

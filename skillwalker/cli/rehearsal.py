@@ -15,11 +15,14 @@ def rehearse(known: Globals, named: str) -> None:
     from skillwalker.errors import ConfigurationError
     from skillwalker.loading import find_evals
     from skillwalker.rehearsing import update_rehearsal
-    from skillwalker.select import Selection
+    from skillwalker.select import Selection, meets
     from skillwalker.text import count, listed, safe
 
+    known.look_in((named,))
     root = known.root
-    found = Selection(root, (named,)).directories(find_evals(root).evals)
+    evals = find_evals(root).evals
+    base = Path.cwd() if meets(named, evals, Path.cwd()) else root
+    found = Selection(base, (named,)).directories(evals)
     if len(found) != 1:
         names = listed([path.name for path in found])
         raise ConfigurationError([f"--rehearsal takes one eval, and {safe(named)} means {names}"])
