@@ -200,8 +200,9 @@ def load_run(run: RunDirectory) -> RunResult:
         trials: _Trials = {}
         ids: set[str] = set()
         for data in run.trials():
-            verdicts = judged.get(get(data, "id", str), {})
-            found = _trial(data, tuple(verdicts[position] for position in sorted(verdicts)))
+            verdicts, own = judged.get(get(data, "id", str), {}), get(data, "verdicts", int)
+            # A former attempt may have had some that this one has not.
+            found = _trial(data, tuple(verdicts[place] for place in sorted(verdicts) if place < own))
             key = (get(data, "eval", str), get(data, "test", str), found.arm == CONTROL)
             trials.setdefault(key, []).append(found)
             if found.id in ids:

@@ -186,6 +186,16 @@ def test_a_later_verdict_replaces_the_former(tmp_path):
     assert load_run(directory).tests[0].trials[0].judged[1].verdict.message == "1 of 1"
 
 
+def test_verdicts_of_an_attempt_that_was_set_aside_are_none_of_the_next(tmp_path):
+    directory = stored(a_run(), Store(tmp_path))
+    first = a_run().tests[0].trials[0]
+    directory.set_aside(first.id)
+    broken = evolve(first, outcome=Outcome.UNMEASURED, judged=())
+    directory.finish_trial(first.id, trial_file("csv", "tidies", broken))
+
+    assert load_run(directory).tests[0].trials[0].judged == ()
+
+
 def test_a_newer_format_is_refused_by_name(tmp_path):
     directory = Store(tmp_path).create(RUN_ID, {"schema": 2})
 
