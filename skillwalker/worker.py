@@ -41,6 +41,8 @@ from skillwalker.workspace import Workspace
 
 LINGERED = f"it did not end within {LINGER_SECONDS:g} s of its result and was killed; the result counts"
 
+ODD_END = "Claude Code ended with exit code {} although its result is no error; the result counts"
+
 OUT_OF_PROCESSES = "it ran into its limit of {} processes and threads: something could not be started"
 
 
@@ -155,11 +157,13 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         lingered=observed.lingered,
         redact=worker.redactor.value,
     )
+    code = observed.ended.code if observed.ended else None
+    odd_end = ODD_END.format(code) if health.healthy and code and not observed.lingered else None
     workspace = Workspace(observed.workspace, job.scaffold) if observed.workspace else None
     if health.healthy and workspace and not workspace.complete:
         health = Health(Reason.DISK_LIMIT, "the final work directory was too large to be kept whole")
     prices = job.settings.prices
-    cost_usd = cost_of(spends(traffic.answered, prices)) if prices else None
+    cost_usd = cost_of(spends(traffic.answered, prices), traffic.unheard) if prices else None
     worker.listener.doing(job.id, "judging")
     by_claude_code = job.id in job.settings.judged_by_claude_code
     caller = evolve(caller, purpose="judge", by_claude_code=by_claude_code)
@@ -209,6 +213,7 @@ def _execute(job: TrialJob, worker: Worker) -> TrialResult:
         judged=judged,
         notes=(
             *observed.notes,
+            *([odd_end] if odd_end else []),
             *transcript.notes,
             *call_notes(transcript.tool_calls()),
             *billed.notes,

@@ -9,7 +9,7 @@ from typing import Any
 from local_support import a_root, run
 
 from skillwalker.supervisor import GRACE_SECONDS
-from skillwalker.worker import LINGERED
+from skillwalker.worker import LINGERED, ODD_END
 
 # The prompt says how the process behaves. Outcome, reason, and words that note or message must have.
 CASES: dict[str, tuple[str, str | None, str]] = {
@@ -18,6 +18,7 @@ CASES: dict[str, tuple[str, str | None, str]] = {
     "exits 0 in silence": ("unmeasured", "incomplete-stream", "exit code 0"),
     "ends without a result": ("unmeasured", "incomplete-stream", "without a result"),
     "has a result that is an error": ("unmeasured", "claude-error", "it broke"),
+    "exits 1 after a good result": ("passed", None, ODD_END.format(1)),
     "runs out of turns": ("unmeasured", "claude-error", "error_max_turns"),
     "is killed": ("unmeasured", "claude-error", "exit code 137"),
     "leaves a child that holds the pipe": ("passed", None, ""),

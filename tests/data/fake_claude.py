@@ -91,6 +91,11 @@ def has_a_result_that_is_an_error(prompt):
     sys.exit(1)
 
 
+def exits_1_after_a_good_result(prompt):
+    ends_well(prompt)
+    sys.exit(1)
+
+
 def runs_out_of_turns(prompt):
     write(init() + answer(prompt) + result(None, is_error=True, subtype="error_max_turns"))
     sys.exit(1)
