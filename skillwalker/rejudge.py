@@ -272,6 +272,6 @@ def _again(
         outcome=trial_outcome(one.verdict for one in judged),
         reason=reason,
         message=health.message,
-        judge_cost_usd=cost_of(spent) if prices else None,
+        judge_cost_usd=cost_of(spent, link.traffic().unheard) if prices else None,
         spent=(*(one for one in trial.spent if one.conversation != JUDGE), *spent),
     )

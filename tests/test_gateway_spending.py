@@ -151,6 +151,14 @@ def test_a_bill_keeps_a_trial_and_its_judges_apart():
     )
 
 
+def test_what_was_asked_and_never_answered_has_no_known_cost():
+    asked = evolve(Meter("t", None).snapshot(), unheard=2)
+    found = bill(asked, asked, PRICES, claude_codes_usd=0.0)
+    assert (found.cost_usd, found.judge_cost_usd) == (None, None)
+    told = "2 requests broken off before an answer: the cost is unknown"
+    assert found.notes == (told, f"judge: {told}")
+
+
 def test_without_judges_they_cost_nothing_and_a_rehearsal_has_no_cost_at_all():
     nothing = Meter("t", None).snapshot()
     assert bill(nothing, nothing, PRICES, claude_codes_usd=None).judge_cost_usd == 0.0

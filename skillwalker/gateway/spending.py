@@ -61,9 +61,16 @@ def spends(answered: Iterable[Answered], prices: Prices | None) -> tuple[Spend, 
     return tuple(found.values())
 
 
-def cost_of(spent: Iterable[Spend]) -> float | None:
-    """US dollars of all together: 0 where nothing was answered, None where one part is not known."""
-    total = 0.0
+def cost_of(spent: Iterable[Spend], unheard: int = 0) -> float | None:
+    """US dollars of all together: 0 where nothing was answered, None where one part is not known.
+
+    Args:
+        unheard: Requests that were broken off before they told anything. Beside answers they are told of in a
+            note; alone, nothing is known of the cost.
+    """
+    total, spent = 0.0, tuple(spent)
+    if unheard and not spent:
+        return None
     for one in spent:
         if one.cost_usd is None:
             return None
@@ -109,7 +116,7 @@ def bill(
         return Bill((*own, *judged), None, None, notes)
     notes += spending_notes(own, prices, claude_codes_usd, trial.unheard)
     notes += tuple(f"judge: {note}" for note in spending_notes(judged, prices, None, judge.unheard))
-    return Bill((*own, *judged), cost_of(own), cost_of(judged), notes)
+    return Bill((*own, *judged), cost_of(own, trial.unheard), cost_of(judged, judge.unheard), notes)
 
 
 def spending_notes(
@@ -132,7 +139,9 @@ def spending_notes(
     for one in spent:
         if (missing := _untold(one.tokens)) and one.model not in unknown:
             notes.append(f"{safe(one.model, 80)} did not tell its {listed(missing)}: the cost is unknown")
-    if cut := unheard + sum(one.cut for one in spent):
+    if unheard and not spent:
+        notes.append(f"{count(unheard, 'request')} broken off before an answer: the cost is unknown")
+    elif cut := unheard + sum(one.cut for one in spent):
         notes.append(
             f"{count(cut, 'answer')} broken off, counted with what was told before: it may have cost more"
         )
