@@ -36,6 +36,7 @@ class ImageInfo:
     base: str | None = None
 
 
+_SECONDS = 60
 _CHECK = """
 id -u | sed 's/^/user=/'
 claude --version 2>/dev/null | head -n 1 | sed 's/^/claude=/'
@@ -72,6 +73,8 @@ def check_image(client: DockerClient, ref: str) -> ImageInfo:
 
 def _run_in(client: DockerClient, image: str, ref: str) -> str:
     from docker.errors import APIError
+    from requests.exceptions import ConnectionError as Lost
+    from requests.exceptions import Timeout
 
     from skillwalker.sandbox.owner import Owner
 
@@ -84,10 +87,17 @@ def _run_in(client: DockerClient, image: str, ref: str) -> str:
     )
     try:
         container.start()
-        container.wait(timeout=60)
+        container.wait(timeout=_SECONDS)
         return str(container.logs(stdout=True, stderr=False).decode("utf-8", "replace"))
     except APIError as error:
         raise CannotStartError(f"The image {ref!r} does not start: {error.explanation}") from error
+    except (Timeout, Lost) as error:
+        if "timed out" not in str(error).lower():
+            raise CannotStartError(f"The image {ref!r} could not be looked at: {error}") from error
+        raise CannotStartError(
+            f"The image {ref!r} cannot run trials: `claude --version` does not end in it within "
+            f"{_SECONDS:g} seconds"
+        ) from error
     finally:
         container.remove(force=True, v=True)
 

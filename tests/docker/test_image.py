@@ -194,6 +194,18 @@ def test_images_that_cannot_run_trials_are_refused(
     assert tag in str(caught.value)
 
 
+def test_an_image_whose_claude_hangs_is_refused(
+    docker_client: DockerClient, sandbox_image: str, scratch_tags: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag = "skillwalker-test:hangs"
+    program = "printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/local/bin/claude"
+    derive(docker_client, f"USER root\nRUN {program}\nUSER agent", tag, sandbox_image)
+    scratch_tags.append(tag)
+    monkeypatch.setattr("skillwalker.sandbox.image_check._SECONDS", 2)
+    with pytest.raises(CannotStartError, match="`claude --version` does not end in it within 2 seconds"):
+        ensure_image(docker_client, tag)
+
+
 def test_a_run_in_such_an_image_does_not_start(
     docker_client: DockerClient,
     sandbox_image: str,
