@@ -28,17 +28,22 @@ _NAMES = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values of variables whose names say that they are secrets, such as `ANTHROPIC_API_KEY`.
 
-    Not a plain word, such as the `postgres` of a test's database: it would be overwritten wherever a trial
-    speaks of it, and a verdict on that text would be wrong.
+    Not a word that stands for none, such as the `postgres` of a test's database: it would be overwritten
+    wherever a trial speaks of it, and a verdict on that text would be wrong.
     """
     return tuple(
         value
         for name, value in environment.items()
-        if _NAMES.search(name) and len(value) >= SHORTEST and not _WORD.fullmatch(value)
+        if _NAMES.search(name) and len(value) >= SHORTEST and value.lower() not in _NO_SECRETS
     )
 
 
-_WORD = re.compile(r"[A-Za-z]{1,15}[0-9]{0,3}|[0-9]{1,12}")
+_NO_SECRETS = frozenset(
+    (
+        "12345678 123456789 1234567890 changeme disabled example localhost password password1 placeholder "
+        "postgres postgresql required undefined username"
+    ).split()
+)
 
 
 @frozen

@@ -98,12 +98,14 @@ def test_a_file_without_a_secret_is_the_same():
     assert (file.read(100), file.found) == (b"sk-answer", False)
 
 
-@pytest.mark.parametrize("word", ["postgres", "Password1", "changeme", "CHANGEME123", "12345678"])
-def test_a_plain_word_is_no_secret_whatever_its_name_says(word):
+@pytest.mark.parametrize("word", ["postgres", "Password1", "changeme", "CHANGEME", "12345678"])
+def test_a_word_that_stands_for_none_is_no_secret_whatever_its_name_says(word):
     assert secrets_in({"POSTGRES_PASSWORD": word}) == ()
 
 
-@pytest.mark.parametrize("value", ["correct-horse", "hunter2hunter2", "abcdefghijklmnop", "1234567890123"])
+@pytest.mark.parametrize(
+    "value", ["correct-horse", "hunter2hunter2", "supersecret", "Sunshine123", "20261130"]
+)
 def test_what_may_be_one_is(value):
     assert secrets_in({"POSTGRES_PASSWORD": value}) == (value,)
 
