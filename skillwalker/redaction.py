@@ -40,7 +40,7 @@ def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 _NO_SECRETS = frozenset(
     (
-        "12345678 123456789 1234567890 changeme disabled example localhost password password1 placeholder "
+        "12345678 123456789 1234567890 changeme disabled localhost password password1 placeholder "
         "postgres postgresql required undefined username"
     ).split()
 )
