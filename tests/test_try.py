@@ -297,6 +297,37 @@ def test_settings_of_the_project_hold_but_for_what_selects_tests(run_cli, projec
     assert (called.code, json.loads(called.out)["model_source"]) == (0, "rehearsal"), called.err
 
 
+def test_nothing_is_kept_whatever_the_project_keeps_of_its_runs(run_cli, project, monkeypatch):
+    asked = []
+
+    def refuse(directories, prompt, request, project):
+        asked.append(request.keep)
+        raise ConfigurationError(["seen"])
+
+    monkeypatch.setattr("skillwalker.cli.attempt.prepare_attempt", refuse)
+    monkeypatch.setenv("SKILLWALKER_KEEP", "true")
+
+    assert run_cli("try", "acme", REPEATS, "--rehearse").err == "seen\n"
+    assert asked == [False]
+
+
+def test_the_answer_is_shown_where_the_test_cannot_be_written(run_cli, project, claude):
+    write(project / "evals", "no directory")
+    why = f"{project}/evals/mine: --save: cannot be written: "
+
+    called = on_this_machine(run_cli, claude, "acme", REPEATS, "--save", "mine")
+    as_json = on_this_machine(run_cli, claude, "acme", REPEATS, "--save", "mine", "--format", "json")
+
+    assert (called.code, as_json.code) == (4, 4)
+    assert "answer\n  | " in called.out
+    assert "saved " not in called.out
+    assert called.err.splitlines()[-1].startswith(why)
+    told = json.loads(as_json.out)
+    assert (told["saved"], bool(told["answer"])) == (None, True)
+    [problem] = told["problems"]
+    assert problem["message"].startswith("--save: cannot be written: ")
+
+
 def test_it_is_saved_as_a_test_that_is_valid(run_cli, project, claude):
     called = on_this_machine(run_cli, claude, "acme", REPEATS, "--save", "mine")
     again = on_this_machine(run_cli, claude, "acme", REPEATS, "--save", "evals/mine/")

@@ -117,7 +117,8 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
     """Writes the prompt and the test.
 
     Raises:
-        ConfigurationError: nothing is known to expect, or the file has changed meanwhile.
+        ConfigurationError: nothing is known to expect, the file has changed meanwhile, or it cannot be
+            written.
         SkillwalkerError: what was written is not valid, so it was taken back.
     """
     expect, left_out = expectations(attempt)
@@ -150,7 +151,7 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
         problems = check_evals([target.directory], target.root, Registry.scan()).problems
         if problems:
             raise SkillwalkerError("the saved test is not valid:\n" + "\n".join(map(str, problems)))
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             prompt_file.unlink(missing_ok=True)
             if before is None:
@@ -159,6 +160,9 @@ def save_test(target: Target, attempt: Attempt, prompt: str) -> Saved:
                 rewrite(target.file, before)
             for path in made:
                 path.rmdir()
+        if isinstance(error, OSError):
+            why = f"--save: cannot be written: {error.strerror}"
+            raise ConfigurationError([Problem(why, file=safe(str(target.directory)))]) from None
         raise
     return Saved(name, expect, left_out, rehearsed)
 

@@ -75,6 +75,7 @@ def try_(
     from skillwalker.cli.tried import read_words
     from skillwalker.configuration import Configuration, read_configuration
     from skillwalker.errors import ConfigurationError
+    from skillwalker.records import problems_object
     from skillwalker.reports.console import banner
     from skillwalker.sandbox.local_places import temporary_directory
     from skillwalker.sources import settle
@@ -100,9 +101,9 @@ def try_(
     settled = settle(given, os.environ, read_configuration(project) if project else Configuration())
     if settled.problems:
         raise ConfigurationError(settled.problems)
-    # What selects and repeats tests is for runs; and here a container is the default.
+    # What selects, repeats and keeps is for runs; and here a container is the default.
     values = {"isolated": True, **settled.values}
-    for name in ("keyword", "failed", "trials", "jobs", "allow_unmeasured"):
+    for name in ("keyword", "failed", "trials", "jobs", "allow_unmeasured", "keep"):
         values.pop(name, None)
     home = project or Path.cwd()
     request = evolve(settled, values=values).request(home, Path.cwd())
@@ -117,14 +118,22 @@ def try_(
         attempt = read_attempt(prepared, result)
         if attempt is None:
             raise typer.Exit(result.exit_code)
-        saved = None
+        saved, unsaved = None, None
         if target and attempt.measured:
             from skillwalker.cli.saving import save_test
 
-            saved = save_test(target, attempt, prompt)
-        told = {"saved": {"eval": target.directory.name, "test": saved.test} if target and saved else None}
+            try:
+                saved = save_test(target, attempt, prompt)
+            except ConfigurationError as error:  # what was asked has cost something, and is shown first
+                unsaved = error
+        told: dict[str, object] = {
+            "saved": {"eval": target.directory.name, "test": saved.test} if target and saved else None
+        }
         if output is Format.JSON:
+            told |= problems_object(unsaved.problems) if unsaved else {}
             typer.echo(json.dumps({**attempt_object(attempt), **told}))
+            if unsaved:
+                raise typer.Exit(unsaved.exit_code)
         else:
             colours = paint(sys.stdout.isatty())
             lines = list(attempt_lines(attempt, colours))
@@ -139,9 +148,11 @@ def try_(
                 from skillwalker.cli.saving import saved_lines
 
                 lines += saved_lines(saved, target.directory.name)
-            elif target:
+            elif target and not unsaved:
                 lines.append("saved     nothing: what a broken trial did not show cannot be expected")
             note = [text] if (text := banner(result.model_source)) else []
             begun = one_output()  # it has shown that already
             typer.echo("\n".join((*([] if begun else note), *lines, *note)))
+            if unsaved:
+                raise unsaved
     raise typer.Exit(result.exit_code if result.interrupted else 0 if attempt.measured else UNMEASURED)
