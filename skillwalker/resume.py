@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -11,20 +11,32 @@ from skillwalker.checks import check
 from skillwalker.controls import with_controls
 from skillwalker.errors import ConfigurationError, Problem
 from skillwalker.events import as_dict
+from skillwalker.expectations.options import OptionsError, structurer
 from skillwalker.kinship import kinship_notices
 from skillwalker.outcomes import Outcome
 from skillwalker.plan import PlannedTest, plan, tree_notices
 from skillwalker.records import load_run
 from skillwalker.request import Prepared, Resumed, RunRequest
 from skillwalker.results import MAIN, RunResult
+from skillwalker.sandbox.base import Limits
 from skillwalker.sandbox.owner import Owner
 from skillwalker.select import Selection
+from skillwalker.settings import OPTIONS, option_faults
+from skillwalker.sources import FIELDS
 from skillwalker.store import Store
+from skillwalker.text import safe
 
 KEPT = ("jobs", "timeout_seconds", "max_cost_usd", "allow_unmeasured")
 """What the new call may say, beside --format and --yes; all else comes from the run."""
 
 _MAY = "-j, --timeout, --max-cost, --allow-unmeasured, --format and --yes"
+_SPELT = {field: option for option, field in FIELDS.items()}
+_KINDS = {
+    **dict.fromkeys(("select", "sandbox_env", "network_allow"), list),
+    "subscription": bool,
+    "prices": dict,
+    "dockerfile": str | None,
+}
 _TYPED = {"select": "SELECT", "keyword": "-k"}
 
 
@@ -44,6 +56,11 @@ def prepare_resumed(request: RunRequest, reference: str, said: Collection[str] =
     if (pid := _goes_on_in(manifest)) is not None:
         now = "two would write over each other; wait for its end, or stop it"
         raise ConfigurationError([f"run {run.run_id} still goes on, in process {pid}: {now}"])
+    if faults := tuple(_faults(manifest["options"])):
+        told = "; ".join(faults)
+        raise ConfigurationError(
+            [f"the options of run {run.run_id} cannot be read, start a new run: {safe(told, 500)}"]
+        )
     same = _as_before(request, said, manifest["options"])
     finished = frozenset(
         trial.id for test in run.all_tests for trial in test.trials if trial.outcome is not Outcome.UNMEASURED
@@ -64,6 +81,22 @@ def _goes_on_in(manifest: Mapping[str, Any]) -> int | None:
     if owner is None or manifest.get("interrupted") is not None or owner == Owner.current():
         return None
     return owner.pid if owner.is_dead() is False else None
+
+
+def _faults(options: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with stored options, which another version or another hand may have written."""
+    for name, value in options.items():
+        if (option := _SPELT.get(name, name)) in OPTIONS:
+            yield from (f"{name}: {fault}" for fault in option_faults(option, value))
+        elif name == "limits":
+            try:
+                structurer(Limits)(value, name)
+            except OptionsError as error:
+                yield from (f"{name}: {problem.message}" for problem in error.problems)
+        elif name in _KINDS and not isinstance(value, _KINDS[name]):
+            yield f"{name}: it is of another type"
+        elif isinstance(value, list) and not all(isinstance(one, str) for one in value):
+            yield f"{name}: something in it is no text"
 
 
 def kept_options(request: RunRequest) -> dict[str, Any]:
