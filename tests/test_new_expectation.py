@@ -100,6 +100,13 @@ def test_a_taken_name_is_refused_with_its_owner(run_cli: Callable[..., Any], tmp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["max-turns", "expectations-contrib"])
+def test_a_name_of_a_known_package_is_refused_though_it_is_not_installed(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="^skillwalker-expectations-contrib "):
+        write_package(name, tmp_path, NOTHING)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_written_over(run_cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "skillwalker-says").mkdir()
     done = run_cli("expectations", "new", "says", "--into", tmp_path, "--format", "json")

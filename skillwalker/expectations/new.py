@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from skillwalker.errors import ConfigurationError
+from skillwalker.expectations.known import PACKAGE_OF
 from skillwalker.expectations.registry import Registry
 from skillwalker.packaged import packaged
 from skillwalker.text import safe
@@ -84,16 +85,21 @@ def _words(name: str, registry: Registry) -> dict[str, str]:
         )
     if taken := registry.candidates.get(name):
         raise ConfigurationError([f"{taken[0].origin} has the expectation type {name}; choose another name"])
+    if package := PACKAGE_OF.get(name):  # not installed here, but where others use both
+        raise ConfigurationError([f"{package} has the expectation type {name}; choose another name"])
     words = name.split("-")
     cls = "".join(word.capitalize() for word in words)
     if cls in _USED:
         raise ConfigurationError(
             [f"a class for {name} would be called {cls}, which has another meaning; choose another name"]
         )
+    distribution = f"skillwalker-{name}"
+    if distribution in PACKAGE_OF.values():
+        raise ConfigurationError([f"{distribution} is another package; choose another name"])
     return {
         "type": name,
         "cls": cls,
-        "distribution": f"skillwalker-{name}",
+        "distribution": distribution,
         "module": f"skillwalker_{'_'.join(words)}",
     }
 
