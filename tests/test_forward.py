@@ -27,6 +27,7 @@ from upstream_support import (
 )
 from waiting import PATIENCE, wait_until
 
+from skillwalker.gateway import app as app_module
 from skillwalker.gateway import forward as forward_module
 from skillwalker.gateway.forward import ForwardResponder
 from skillwalker.gateway.messages import Aggregate
@@ -454,6 +455,19 @@ def test_through_the_gateway_a_message_stays_as_it_is():
         status, _, body = post(link, main_request("Go"))
         assert (status, body) == (200, MESSAGE)
         assert link.traffic().answers == 1
+
+
+def test_through_the_gateway_there_is_time_to_read_what_came_before_a_break(monkeypatch):
+    monkeypatch.setattr(app_module, "READ_SECONDS", 10 * PATIENCE)
+    with Server(streams(sse_bytes(EVENTS[:2]), end=False)) as server, link_to(server) as link:
+        with connected(link) as connection:
+            answer, data = ask(connection), b""
+            while data.count(b"\n\n") < 2:
+                data += answer.read1()
+            assert events_of(data) == EVENTS[:2]
+            assert link.traffic().open_requests == 1
+        wait_until(lambda: link.traffic().open_requests == 0)
+        assert link.traffic().last_error[1] == "connection_dropped"
 
 
 def test_through_the_gateway_a_break_is_a_break():

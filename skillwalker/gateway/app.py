@@ -30,6 +30,10 @@ MAX_MODEL_CHARACTERS = 256
 MAX_HELD_BYTES = 64 << 20
 """Of one caller's requests together; what runs in a sandbox must not fill this process's memory."""
 
+READ_SECONDS = 0.5
+"""What a client has to read the beginning of an answer before it breaks off. Where the break comes with it,
+Claude Code now goes on with what it has and now asks again: no replay would be like the other."""
+
 _PROBED = ("/", "/api/hello")  # where Claude Code looks whether anybody is there
 _STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 
@@ -141,6 +145,8 @@ async def _answer(
     except ConnectionDroppedError:
         record.error = (0, "connection_dropped", "the responder broke the connection off")
         record.lost = True
+        if reply.started:
+            await asyncio.sleep(READ_SECONDS)
         return False
     except asyncio.CancelledError:
         record.cancelled = True
