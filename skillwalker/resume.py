@@ -153,7 +153,7 @@ def _changed(planned: Iterable[PlannedTest], stored: Iterable[Mapping[str, Any]]
         eval_name, name = one.checked.eval.name, one.checked.test.name
         then = before[one.key]
         now = {**one.inputs(), "model": one.model, "trials": one.trials}
-        was = {**then["inputs"], "model": then["model"], "trials": then["planned"]}
+        was = {**as_dict(then.get("inputs")), "model": then["model"], "trials": then["planned"]}
         was.setdefault("files", now["files"])  # earlier versions did not write them down
         differing = [key for key, value in now.items() if was.get(key) != value]
         if differing:

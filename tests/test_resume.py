@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from roots import an_eval, plugin
 from stored_runs import PASSED, RUN_ID, a_test, a_trial, keep, verdict
 
 from skillwalker.errors import ConfigurationError
@@ -57,3 +58,15 @@ def test_options_that_another_version_or_hand_has_written_are_told(
 
 def test_options_as_they_are_written_are_read(tmp_path: Path) -> None:
     assert list(_faults(json.loads(json.dumps(RunRequest(root=tmp_path, cwd=tmp_path).options())))) == []
+
+
+def test_a_run_that_does_not_say_what_its_trials_had_is_not_gone_on_with(tmp_path: Path) -> None:
+    plugin(tmp_path)
+    an_eval(tmp_path, [{"name": "a", "trials": 3, "expect": [{"result-contains": "x"}]}])
+    directory = keep(tmp_path, a_test("a", a_trial("a", 1, verdict(PASSED)), planned=3))
+    (test,) = directory.manifest()["tests"]
+    directory.update({"tests": [{key: value for key, value in test.items() if key != "inputs"}]})
+    with pytest.raises(
+        ConfigurationError, match=r"has changed since the run began \(prompt, expect, plugins"
+    ):
+        prepare_resumed(RunRequest(root=tmp_path, cwd=tmp_path), "last")
