@@ -142,10 +142,10 @@ class RunDirectory:
         return sum(_has_content(log) and not log.with_name("trial.json").exists() for log in logs)
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Every line of `results.jsonl`; a line that a crash cut in half is passed over."""
+        """Every line of `results.jsonl`; one that a crash cut or filled with garbage is passed over."""
         if not self.results.exists():
             return
-        with self.results.open(encoding="utf-8") as file:
+        with self.results.open("rb") as file:
             for line in file:
                 try:
                     found = json.loads(line)

@@ -142,6 +142,17 @@ def test_verdicts_survive_a_line_that_a_crash_cut(tmp_path):
     assert [line["trial"] for line in run.verdicts()] == ["a", "b"]
 
 
+@pytest.mark.parametrize("garbage", [b"\0" * 4096, b"\xff\xfe{}", b'{"trial": "\xe9"}'])
+def test_garbage_that_a_crash_left_is_passed_over(tmp_path, garbage):
+    run = RunDirectory(tmp_path)
+    run.add_verdicts([{"trial": "a"}])
+    with run.results.open("ab") as file:
+        file.write(garbage)
+    run.add_verdicts([{"trial": "b"}])
+
+    assert [line["trial"] for line in run.verdicts()] == ["a", "b"]
+
+
 def test_a_line_that_a_crash_cut_does_not_spoil_the_next(tmp_path):
     run = RunDirectory(tmp_path)
     for lines in ([{"trial": "a"}], [{"trial": "b"}]):
