@@ -39,3 +39,19 @@ def test_tests_of_one_type_that_do_not_fit_are_one_line(run_cli: Any, tmp_path: 
     assert queries.err == (
         "not exported: csv::Task: no test of activation with true or false; --as evals-json takes those\n"
     )
+
+
+def test_a_model_is_told_in_either_form(run_cli: Any, tmp_path: Path) -> None:
+    plugin(tmp_path)
+    call = {"type": "skill-call", "skillFile": "acme:tidy", "expect": [{"skill-call": True}]}
+    task = {"skillFile": "acme:tidy", "expect": [SAYS]}
+    tests = [{"name": "Call", "model": "opus", **call}, {"name": "Task", "model": "haiku", **task}]
+    an_eval(tmp_path, tests)
+
+    called = {
+        form: run_cli("--root", tmp_path, "list", "--as", form).err
+        for form in ("trigger-evals", "evals-json")
+    }
+
+    assert "not exported: csv::Call: the model opus\n" in called["trigger-evals"]
+    assert "not exported: csv::Task: the model haiku\n" in called["evals-json"]

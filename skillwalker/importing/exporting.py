@@ -12,6 +12,7 @@ from skillwalker.evals import Eval, ExpectationSpec, Test, TestType
 from skillwalker.expectations.rubric import FOLDER, read_rubric
 from skillwalker.importing.checks import OUTCOME, SAID
 from skillwalker.importing.items import ID_TAG
+from skillwalker.models import DEFAULT_MODEL
 from skillwalker.parts import SKILL_FILE
 from skillwalker.plugins import load_plugins
 from skillwalker.text import listed
@@ -83,8 +84,6 @@ def evals_json(evals: Sequence[Eval]) -> Exported:
             case |= {"files": list(_files(each, test)), "expectations": criteria}
             if tags := [tag for tag in test.tags if not tag.startswith(ID_TAG)]:
                 case["tags"] = tags
-            if test.model != "sonnet":
-                left.append(f"{where}: the model {test.model}")
             cases.append(case)
             if test.skill_file:
                 about[test.skill_file] = None
@@ -190,6 +189,8 @@ def _beside(test: Test, beyond: str | None = None) -> Iterator[str]:
         yield listed([spec.type for spec in test.expect if spec.type != beyond])
     if beyond and test.scaffold:
         yield "its scaffold"
+    if test.model != DEFAULT_MODEL:
+        yield f"the model {test.model}"
     if test.trials > 1 or test.pass_rate is not None:
         yield "trials and passRate"
     if test.skip:
