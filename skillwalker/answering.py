@@ -20,6 +20,7 @@ from skillwalker.claude_code import CALL_TYPES
 from skillwalker.credentials import Credential, advice, find_credentials
 from skillwalker.errors import Problem
 from skillwalker.frontmatter import read_frontmatter, text_of
+from skillwalker.manifest import content_of
 from skillwalker.models import MODEL_IDS, is_model, model_id
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import PlannedTest
@@ -262,7 +263,7 @@ def _named_by_plugins(tests: Iterable[PlannedTest]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for path, part in parts.items():
         with contextlib.suppress(OSError):  # told where the plugin is read
-            name = text_of(read_frontmatter(path.read_bytes()).fields.get("model")).strip()
+            name = text_of(read_frontmatter(content_of(path)).fields.get("model")).strip()
             if name.removesuffix("[1m]") in MODEL_IDS or "-" in name:  # no other alias, such as `inherit`
                 found.setdefault(model_id(name.removesuffix("[1m]")), part)
     return found

@@ -20,7 +20,7 @@ from skillwalker.frontmatter import (
     text_of,
 )
 from skillwalker.listing import agent_description, shown, skill_description
-from skillwalker.manifest import MANIFEST
+from skillwalker.manifest import MANIFEST, content_of
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
 from skillwalker.text import near, safe
 
@@ -243,6 +243,6 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 def _frontmatter(file: Path) -> Frontmatter:
     try:
-        return read_frontmatter(file.read_bytes())
+        return read_frontmatter(content_of(file))
     except OSError as error:
         return Frontmatter(problem=f"the file cannot be read: {error.strerror}")

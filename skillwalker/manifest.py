@@ -5,9 +5,11 @@ What Claude Code refuses here it refuses with the whole plugin, and goes on with
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -168,13 +170,25 @@ def read_json(path: Path, twice: list[str] | None = None) -> Any:
         raise UnreadableError(f"is not JSON: {error}") from None  # only here there is so little stack left
 
 
+def content_of(path: Path) -> bytes:
+    """What a plugin's file holds.
+
+    Raises:
+        OSError: It cannot be read, or nobody knows when: it is a FIFO or a device.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.read_bytes()
+
+
 def text_of_json(path: Path) -> str:
     """A file's text as Claude Code reads it.
 
     Raises:
         OSError: It cannot be read.
     """
-    return path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+    return content_of(path).decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def at(file: str, line: int | None) -> str:

@@ -39,10 +39,22 @@ def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 _NO_SECRETS = frozenset(
-    (
-        "12345678 123456789 1234567890 changeme disabled localhost password password1 placeholder "
-        "postgres postgresql required undefined username"
-    ).split()
+    {
+        "12345678",
+        "123456789",
+        "1234567890",
+        "changeme",
+        "disabled",
+        "localhost",
+        "password",
+        "password1",
+        "placeholder",
+        "postgres",
+        "postgresql",
+        "required",
+        "undefined",
+        "username",
+    }
 )
 
 

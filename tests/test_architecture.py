@@ -53,6 +53,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "scripts": "rehearsing",
     },
     {"command line": "cli"},
+    {"program": "__main__"},
 )
 
 # Slow to import, so that only those load them who cannot do without.

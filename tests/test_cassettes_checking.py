@@ -176,3 +176,10 @@ def test_a_shared_part_that_is_gone_or_damaged_is_told(recorded: Path) -> None:
     assert len(found) == 1
     assert "parts/tool-" in str(found[0])
     assert "record it again" in str(found[0])
+
+
+def test_a_directory_that_no_file_system_can_have_is_told(recorded: Path) -> None:
+    where = recorded / ("x" * 300)
+    (problem,) = check(where, TRIALS)
+    assert "does not exist" in problem.message
+    assert len(missing(where, TRIALS)) == 1

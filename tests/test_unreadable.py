@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from roots import plugin, write
+from waiting import PATIENCE
 
 from skillwalker.plugins import _load, _load_all
 
@@ -109,3 +112,19 @@ def test_lint_tells_what_in_a_scaffold_cannot_be_read(
 
     assert called.code == 4
     assert called.err.splitlines() == [f"{closed}: cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize(
+    "name", ["hooks/hooks.json", "agents/x.md", "commands/x.md", "skills/q/SKILL.md", ".mcp.json"]
+)
+def test_what_never_ends_is_no_file_of_a_plugin(root: Path, name: str) -> None:
+    path = root / "acme" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    for arguments in (["validate"], ["lint"], ["list", "evals"], ["init", "acme:tidy", "--eval", "new"]):
+        program = [sys.executable, "-m", "skillwalker", *arguments]
+        called = subprocess.run(
+            program, cwd=root, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert called.returncode in (0, 1, 4), called.stderr
+        assert "Traceback" not in called.stderr

@@ -13,6 +13,7 @@ from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import Problem
 from skillwalker.lint.finding import Finding, Remark
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
+from skillwalker.manifest import content_of
 from skillwalker.parts import Agent, Skill
 from skillwalker.plugin_set import UnresolvedError
 from skillwalker.text import count, safe
@@ -93,7 +94,7 @@ def _skills(test: CheckedTest) -> list[Skill]:
 def _line(path: Path) -> int | None:
     """The line of the description in a file's frontmatter."""
     try:
-        text = path.read_text("utf-8", "replace")
+        text = content_of(path).decode("utf-8", "replace")
     except OSError:
         return None
     found = re.search(r"^(?:description|when_to_use)\s*:", text, re.MULTILINE)

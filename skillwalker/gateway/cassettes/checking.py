@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -25,14 +26,14 @@ def check(
     Args:
         judged_trial_ids: Those of them that ask a judge.
     """
-    if not directory.is_dir():
-        what = "is no directory" if directory.exists() else "does not exist"
-        todo = "name another" if directory.exists() else f"a run with --record {directory} makes it"
+    if not os.path.isdir(directory):  # no error, whatever the name
+        what = "is no directory" if os.path.exists(directory) else "does not exist"
+        todo = "name another" if os.path.exists(directory) else f"a run with --record {directory} makes it"
         return [Problem(f"this directory of cassettes {what}: {todo}", str(directory))]
     # Where no trial is to run, stored ones are judged again.
     purpose: Purpose = "trial" if trial_ids else "judge"
     paths = [cassette_file(directory, one, purpose) for one in sorted(trial_ids or judged_trial_ids)]
-    if paths and not any(path.exists() for path in paths):
+    if paths and not any(map(os.path.exists, paths)):
         many = f"the {len(paths)} trials, such as {paths[0].name}"
         what = f"no cassette for any of {many}" if len(paths) > 1 else f"no cassette {paths[0].name}"
         return [Problem(f"it has {what}; {_RECORD}", str(directory))]
@@ -41,11 +42,11 @@ def check(
 
 def missing(directory: Path, trial_ids: Collection[str], judged_trial_ids: Collection[str] = ()) -> list[str]:
     """Notices: which trials will end as `cassette-miss` since they have no cassette."""
-    without = sorted(one for one in trial_ids if not cassette_file(directory, one, "trial").exists())
+    without = sorted(one for one in trial_ids if not os.path.exists(cassette_file(directory, one, "trial")))
     silent = sorted(
         one
         for one in judged_trial_ids
-        if one not in without and not cassette_file(directory, one, "judge").exists()
+        if one not in without and not os.path.exists(cassette_file(directory, one, "judge"))
     )
     notices = []
     if without:
