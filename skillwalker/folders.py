@@ -55,7 +55,7 @@ def find_inside(base: Path, folder: str, name: str, kind: Kind = "file") -> Path
     try:
         mode = mode_inside(base, parts, depth=1 if folder else 0)
     except FileNotFoundError:
-        if path.is_symlink():
+        if os.path.islink(path):  # no error, however long the path is
             raise ValueError(f"{shown} is a link that leads nowhere") from None
         hint = _suggestion(base / folder, "/".join(inner), kind)
         if folder and inner[0] == folder:

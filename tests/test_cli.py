@@ -529,3 +529,28 @@ def test_a_dry_run_tells_whether_the_command_itself_would_be_refused(run_cli, ro
     for options, number in ((["--isolated"], 1), (["--isolated", "--rehearse"], 0)):
         found = run_cli("--root", root, "run", "--dry-run", "--format", "json", *options).out
         assert len(json.loads(found)["refused"]) == number
+
+
+_LONG = "Tidy what is in this export, please. " * 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("try", "nowhere", _LONG), "there is no plugin directory nowhere"),
+        (("try", _LONG, "tidy it"), "there is no plugin directory Tidy what"),
+        (("try", _LONG), "the plugin's directory is missing before the prompt"),
+        (("try", "acme", "tidy it", "--save", _LONG), "is no name of an eval"),
+        (("demo", "--into", _LONG), "File name too long"),
+        (("demo", "--into", "taken/below"), "Not a directory"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, tuple) else "",
+)
+def test_a_word_may_be_longer_than_any_files_name(run_cli, root, monkeypatch, arguments, message):
+    write(root / "taken", "")
+    monkeypatch.chdir(root)
+
+    called = run_cli(*arguments)
+
+    assert called.code == 4
+    assert message in called.err

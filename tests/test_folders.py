@@ -132,3 +132,8 @@ def test_a_spelling_that_is_no_path_below_is_refused(base: Path, name: str, mess
 @pytest.mark.parametrize("name", ["...", "a..b", "..a/b", "-x", "~", "$HOME", "a b", "ü.md", "ab:c"])
 def test_unusual_names_are_names(name: str) -> None:
     assert path_fault(name) is None
+
+
+def test_a_path_that_is_too_long_as_a_whole_is_nowhere(base: Path) -> None:
+    with pytest.raises(ValueError, match=r"prompts/deep/.* does not exist"):
+        find_inside(base, "prompts", "/".join(["deep"] * 1000))

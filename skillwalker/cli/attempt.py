@@ -64,7 +64,7 @@ def prepare_attempt(
     Raises:
         ConfigurationError: with all that is wrong with them, the prompt and the model.
     """
-    problems = [Problem(no_directory(one, project)) for one in directories if not one.is_dir()]
+    problems = [Problem(no_directory(one, project)) for one in directories if not os.path.isdir(one)]
     if is_blank(prompt):
         problems.append(Problem("the prompt is empty; it is the last argument, or - for standard input"))
     if request.model is not None and not is_model(request.model):

@@ -22,6 +22,7 @@ def demo(
     image: Image = None,
 ) -> None:
     """Run the packaged example, isolated and rehearsed: needs Docker, no key."""
+    import os
     import shutil
 
     from skillwalker.cli.running import carry_out
@@ -30,16 +31,20 @@ def demo(
     from skillwalker.request import RunRequest
     from skillwalker.sandbox.local_places import temporary_directory
 
-    if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
+    if into is not None and os.path.exists(into) and (not os.path.isdir(into) or any(into.iterdir())):
         raise ConfigurationError([f"--into {into} is there already; name a new directory"])
     with temporary_directory() as temporary:
         root = (into or temporary / "example").absolute()
-        shutil.copytree(
-            packaged("examples/csv-toolbox"),
-            root,
-            dirs_exist_ok=True,
-            ignore=shutil.ignore_patterns(".skillwalker"),
-        )
+        try:
+            shutil.copytree(
+                packaged("examples/csv-toolbox"),
+                root,
+                dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns(".skillwalker"),
+            )
+        except OSError as error:
+            what = error.strerror or "not all of it could be written"
+            raise ConfigurationError([f"the example cannot be copied to {root}: {what}"]) from None
         request = RunRequest(root=root, cwd=root, isolated=True, rehearse=True, image=image)
         quiet = globals_of(context).given_quiet or False
         code = carry_out(request, output, hint=None if into else _NEXT, quiet=quiet)

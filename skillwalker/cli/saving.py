@@ -25,6 +25,7 @@ from skillwalker.jsonscan import scan
 from skillwalker.text import listed, safe
 
 _BOM = b"\xef\xbb\xbf"
+_NAME_BYTES = 255  # what file systems take at most
 _MOST = 5
 """Skills that a test says were not called; more would be a list that nobody reads."""
 _TO_CHECK = (
@@ -82,7 +83,7 @@ def find_target(name: str, directories: Sequence[Path], root: Path) -> Target:
     """
     name = name.rstrip("/")
     name = name.removeprefix("./").removeprefix("evals/")
-    if path_fault(name) or "/" in name or name in (".", ".."):
+    if path_fault(name) or "/" in name or name in (".", "..") or len(os.fsencode(name)) > _NAME_BYTES:
         raise ConfigurationError([f"--save {safe(name)} is no name of an eval; it becomes evals/NAME/"])
     places = [Path(os.path.abspath(one)) for one in directories]
     if common_root(places, root) != root:

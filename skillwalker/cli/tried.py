@@ -26,7 +26,7 @@ def read_words(words: Sequence[str], project: Path | None) -> tuple[list[Path], 
     if len(words) < 2:
         raise ConfigurationError([_too_few(words, project)])
     *named, prompt = words
-    if Path(prompt).is_dir() and ("/" in prompt or not all(Path(name).is_dir() for name in named)):
+    if os.path.isdir(prompt) and ("/" in prompt or not all(map(os.path.isdir, named))):
         raise ConfigurationError(
             [f"the last argument is the prompt, and {safe(prompt)} is a directory: type {_FORM}"]
         )
@@ -36,7 +36,7 @@ def read_words(words: Sequence[str], project: Path | None) -> tuple[list[Path], 
 def no_directory(name: Path, project: Path | None) -> str:
     """What is said of a directory that is not there: a skill's or a plugin's name may have been typed."""
     known = dict(_names(project))
-    what = f"{safe(str(name))} {'is no directory' if name.exists() else 'does not exist'}"
+    what = f"{safe(str(name))} {'is no directory' if os.path.exists(name) else 'does not exist'}"
     if str(name) in known:
         kind, directory = known[str(name)]
         return (
@@ -45,7 +45,7 @@ def no_directory(name: Path, project: Path | None) -> str:
     for text in near(str(name), known, limit=1):
         kind, directory = known[text]
         return f"{what}; did you mean {safe(text)}, {kind}? Then type {_as_typed(directory)}"
-    if name.exists():
+    if os.path.exists(name):
         return f"{what}{_plugins_here(known)}"
     where = "" if name.is_absolute() else f" in {safe(str(Path.cwd()))}"
     return f"there is no plugin directory {safe(str(name))}{where}{_plugins_here(known)}"
@@ -56,7 +56,7 @@ def _too_few(words: Sequence[str], project: Path | None) -> str:
     if not words:
         return f"try needs a plugin's directory and a prompt: {_FORM}{_plugins_here(known)}"
     [word] = words
-    if Path(word).is_dir():
+    if os.path.isdir(word):
         return f"the prompt is missing: {_as_typed(word)} (or - to read it from standard input)"
     if word in known:
         kind, directory = known[word]
