@@ -554,3 +554,9 @@ def test_a_word_may_be_longer_than_any_files_name(run_cli, root, monkeypatch, ar
 
     assert called.code == 4
     assert message in called.err
+
+
+def test_what_is_wrong_with_both_of_two_runs_is_told_once(run_cli, root):
+    called = run_cli("--root", root, "compare", "last", "last")
+
+    assert (called.code, called.err.count("there is no run yet")) == (4, 1)

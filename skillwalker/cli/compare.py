@@ -44,7 +44,7 @@ def compare(
         except ConfigurationError as error:
             problems += error.problems
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError(list(dict.fromkeys(problems)))
     found = compare_runs(*sources)
     if output is Format.JSON:
         for warning in found.warnings:
