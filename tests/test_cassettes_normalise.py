@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from gateway_support import assistant, request, user
 
-from skillwalker.gateway.cassettes import varying
 from skillwalker.gateway.cassettes.normalise import Names, Normal, canonical, normalise
 from skillwalker.gateway.cassettes.varying import Window, spots
 
@@ -387,7 +386,7 @@ def test_lone_surrogates_have_a_canonical_form() -> None:
     "written", ["Tue Dec 1 00:11:24 2026 +0000", "Tue Dec  1 00:11:24 UTC 2026", "Dec  1 00:11"]
 )
 def test_a_time_on_one_of_the_first_nine_days_of_a_month_is_one(written):
-    (spot,) = varying.spots(written, "result", "git log; date; ls -l")
+    (spot,) = spots(written, "result", "git log; date; ls -l")
     moment = datetime(2026, 12, 1, 0, 11, 24, tzinfo=UTC)
     assert (spot.kind, spot.value) == ("time", written)
-    assert varying.Window(moment, moment).holds(spot.value)
+    assert Window(moment, moment).holds(spot.value)
