@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -139,25 +140,15 @@ class Registry:
 
 
 def _load(candidate: Candidate) -> LoadedType:
-    try:
+    with _blamed(candidate, f"{candidate.reference} cannot be imported", _import_remedy):
         cls = _import(candidate)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # as of `pytest.skip`, which is no Exception
-        cause = f"{candidate.reference} cannot be imported: {in_words(error)}"
-        raise _broken(candidate, cause, _import_remedy(candidate, error)) from error
-    try:
+    with _blamed(candidate, f"{candidate.reference} cannot be looked at"):  # it may have a metaclass
         fault = _fault(cls)
-    except Exception as error:  # a metaclass's
-        raise _broken(candidate, f"{candidate.reference} cannot be looked at: {in_words(error)}") from error
     if fault is not None:
         cause, remedy = fault
         raise _broken(candidate, f"{candidate.reference} {cause}", remedy.format(candidate.distribution))
-    try:
+    with _blamed(candidate, f"the options of {candidate.reference} are unclear"):
         return LoadedType(candidate, cls, structurer(cls, shorthand_of(cls)))
-    except Exception as error:
-        cause = f"the options of {candidate.reference} are unclear: {in_words(error)}"
-        raise _broken(candidate, cause) from error
 
 
 def _import(candidate: Candidate) -> Any:
@@ -216,13 +207,10 @@ def instance_of(loaded: LoadedType, spec: ExpectationSpec, test: Test) -> Any:
     value = spec.value
     if expand := getattr(loaded.cls, "expand", None):
         try:
-            value = expand(value, test)
+            with _blamed(loaded.candidate, "`expand` failed", but=ValueError):
+                value = expand(value, test)
         except ValueError as error:
             raise OptionsError((Problem(safe(str(error), 500), path=spec.path),)) from error
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise _broken(loaded.candidate, f"`expand` failed: {in_words(error)}") from error
     return loaded.structure(value, spec.path)
 
 
@@ -241,10 +229,8 @@ def _bind(loaded: LoadedType, spec: ExpectationSpec, evaluation: Eval, test: Tes
 def _require_usable(loaded: LoadedType, expectation: Any) -> None:
     """Reads once what may be a property, so that later nobody stumbles over one that raises."""
     for name in ("uses_judge", "uses_commands", "check_seconds", "expects_call"):
-        try:
+        with _blamed(loaded.candidate, f"`{name}` failed"):
             found = getattr(expectation, name, None)
-        except Exception as error:
-            raise _broken(loaded.candidate, f"`{name}` failed: {in_words(error)}") from error
     if found is not None and (type(found) is not tuple or [type(one) for one in found] != [str, bool]):
         raise _broken(loaded.candidate, f"`expects_call` is {safe(repr(found), 60)}, no text and bool")
 
@@ -253,14 +239,32 @@ def _missing(loaded: LoadedType, expectation: Any, evaluation: Eval, test: Test)
     requires: Callable[[Eval, Test], Iterable[str]] | None = getattr(expectation, "requires", None)
     if requires is None:
         return ()
-    try:
+    with _blamed(loaded.candidate, "`requires` failed"):
         answer = requires(evaluation, test)
         told = (answer,) if isinstance(answer, str) else itertools.islice(answer, _MOST_TOLD)
         return tuple(str(text) for text in told)
+
+
+@contextmanager
+def _blamed(
+    candidate: Candidate,
+    what: str,
+    remedy: Callable[[Candidate, BaseException], str] = lambda candidate, error: "",
+    but: type[Exception] | tuple[()] = (),
+) -> Iterator[None]:
+    """Whatever a package's code raises in the block makes its type broken, but for interrupts and `but`.
+
+    Raises:
+        BrokenTypeError
+    """
+    try:
+        yield
     except KeyboardInterrupt:
         raise
-    except BaseException as error:
-        raise _broken(loaded.candidate, f"`requires` failed: {in_words(error)}") from error
+    except but:
+        raise
+    except BaseException as error:  # as of `pytest.skip`, which is no Exception
+        raise _broken(candidate, f"{what}: {in_words(error)}", remedy(candidate, error)) from error
 
 
 def _broken(candidate: Candidate, cause: str, remedy: str = "") -> BrokenTypeError:
