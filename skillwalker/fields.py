@@ -269,9 +269,10 @@ class FieldReader(ShapeReader):
             return None
         if name not in self._scaffolds:
             try:
-                self._scaffolds[name] = find_inside(self.directory, "scaffolds", name, "directory")
-                if not os.access(self._scaffolds[name], os.R_OK | os.X_OK):
+                found = find_inside(self.directory, "scaffolds", name, "directory")
+                if not os.access(found, os.R_OK | os.X_OK):
                     raise ValueError(f"scaffolds/{safe(name)} cannot be read: Permission denied")
+                self._scaffolds[name] = found
             except ValueError as error:
                 self.tell(child(path, "scaffold"), str(error))
                 return None

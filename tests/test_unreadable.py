@@ -102,6 +102,18 @@ def test_a_scaffold_that_cannot_be_read_is_told_with_its_place(
     ]
 
 
+def test_every_test_with_such_a_scaffold_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, run_cli: Cli
+) -> None:
+    one = TESTS[TESTS.index("    {") : TESTS.index("    }") + 5]
+    write(root / "evals/shop/tests.json", TESTS.replace(one, f"{one},\n{one}".replace('"one"', '"two"', 1)))
+    close(monkeypatch, root / "evals/shop/scaffolds/shop")
+
+    called = run_cli("validate")
+
+    assert called.err.count(".scaffold: scaffolds/shop cannot be read: Permission denied") == 2
+
+
 def test_lint_tells_what_in_a_scaffold_cannot_be_read(
     root: Path, monkeypatch: pytest.MonkeyPatch, run_cli: Cli
 ) -> None:
