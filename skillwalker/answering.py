@@ -20,7 +20,7 @@ from skillwalker.claude_code import CALL_TYPES
 from skillwalker.credentials import Credential, advice, find_credentials
 from skillwalker.errors import Problem
 from skillwalker.frontmatter import read_frontmatter, text_of
-from skillwalker.manifest import content_of
+from skillwalker.jsonfile import content_of
 from skillwalker.models import MODEL_IDS, is_model, model_id
 from skillwalker.outcomes import Outcome, Reason
 from skillwalker.plan import PlannedTest

@@ -19,8 +19,9 @@ from skillwalker.frontmatter import (
     strip,
     text_of,
 )
+from skillwalker.jsonfile import content_of
 from skillwalker.listing import agent_description, shown, skill_description
-from skillwalker.manifest import MANIFEST, content_of
+from skillwalker.manifest import MANIFEST
 from skillwalker.parts import SKILL_FILE, Agent, Place, Skill, Source
 from skillwalker.text import near, safe
 

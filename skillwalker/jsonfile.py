@@ -7,6 +7,7 @@ help an author, which do not change with Python's version.
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import math
 import os
@@ -55,19 +56,34 @@ def load(file: Path) -> Document:
     return parse(decode(read_bytes(file)))
 
 
+class IrregularError(OSError):
+    """Nobody knows when it can be read: it is a FIFO or a device."""
+
+
+def content_of(file: Path) -> bytes:
+    """The content of a regular file; opening a FIFO would wait for its writer.
+
+    Raises:
+        IrregularError, OSError: it cannot be read.
+    """
+    mode = os.stat(file).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise IrregularError(errno.EINVAL, "it is no regular file")
+    return file.read_bytes()
+
+
 def read_bytes(file: Path) -> bytes:
-    """The content of a regular file.
+    """As `content_of`, of a file that an author has named.
 
     Raises:
         ConfigurationError: there is none, or it cannot be read.
     """
     try:
-        mode = os.stat(file).st_mode
-        if stat.S_ISDIR(mode):
-            raise ConfigurationError(["is a directory, not a file"])
-        if not stat.S_ISREG(mode):  # opening a FIFO would wait for its writer
-            raise ConfigurationError(["is not a regular file"])
-        return file.read_bytes()
+        return content_of(file)
+    except IsADirectoryError:
+        raise ConfigurationError(["is a directory, not a file"]) from None
+    except IrregularError:
+        raise ConfigurationError(["is not a regular file"]) from None
     except FileNotFoundError:
         linked = os.path.islink(file)
         raise ConfigurationError(["is a link that leads nowhere" if linked else "does not exist"]) from None

@@ -5,11 +5,9 @@ What Claude Code refuses here it refuses with the whole plugin, and goes on with
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
-import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -18,7 +16,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from skillwalker.errors import ConfigurationError
-from skillwalker.jsonfile import child, locate, parse
+from skillwalker.jsonfile import child, content_of, locate, parse
 
 MANIFEST = ".claude-plugin/plugin.json"
 
@@ -168,18 +166,6 @@ def read_json(path: Path, twice: list[str] | None = None) -> Any:
         except ConfigurationError as told:
             raise UnreadableError(told.problems[0].message, told.problems[0].line) from None
         raise UnreadableError(f"is not JSON: {error}") from None  # only here there is so little stack left
-
-
-def content_of(path: Path) -> bytes:
-    """What a plugin's file holds.
-
-    Raises:
-        OSError: It cannot be read, or nobody knows when: it is a FIFO or a device.
-    """
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
-    return path.read_bytes()
 
 
 def text_of_json(path: Path) -> str:

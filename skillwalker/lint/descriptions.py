@@ -11,9 +11,9 @@ from pathlib import Path
 from skillwalker.checks import CheckedTest
 from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import Problem
+from skillwalker.jsonfile import content_of
 from skillwalker.lint.finding import Finding, Remark
 from skillwalker.listing import SHOWN_CHARACTERS, is_cut
-from skillwalker.manifest import content_of
 from skillwalker.parts import Agent, Skill
 from skillwalker.plugin_set import UnresolvedError
 from skillwalker.text import count, safe
