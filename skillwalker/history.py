@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
 from attrs import frozen
 
@@ -134,9 +132,7 @@ def spent_in(run: RunDirectory, trials: str = "*") -> tuple[float, int]:
             costs = [None]
         total += sum(cost for cost in costs if cost is not None)
         unknown += None in costs
-    # What a trial that the runner's end cut had spent by then, nobody counted.
-    unknown += sum(not log.with_name("trial.json").exists() for log in _asked(run, trials))
-    return total, unknown
+    return total, unknown + len(run.uncounted(trials))
 
 
 def set_aside_note(run: RunDirectory) -> str | None:
@@ -148,14 +144,6 @@ def set_aside_note(run: RunDirectory) -> str | None:
     if not told:
         return f"of what was set aside, the cost of {count(unknown, 'attempt')} is not known"
     return f"{told}, and what {unknown:,} of them cost is not known"
-
-
-def _asked(run: RunDirectory, trials: str) -> Iterator[Path]:
-    """The logs of trials that asked a model."""
-    for log in run.path.glob(f"trials/{trials}/gateway.jsonl"):
-        with contextlib.suppress(OSError):
-            if log.stat().st_size:
-                yield log
 
 
 def _whole_cost(trial: TrialResult) -> float | None:

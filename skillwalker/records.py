@@ -225,7 +225,7 @@ def load_run(run: RunDirectory) -> RunResult:
                 Skipped(**{key: get(one, key, str) for key in ("eval", "name", "type", "reason")})
                 for one in get({"skipped": [], **manifest}, "skipped", list)
             ),
-            uncounted=run.uncounted(),
+            uncounted=sum(".old-" not in name for name in run.uncounted()),
         )
         # The interruption came when everything had been measured: nothing is missing.
         return evolve(result, interrupted=False) if result.interrupted and result.is_whole else result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import ceil, floor
 
 from attrs import evolve, frozen
@@ -259,20 +259,17 @@ class RunResult:
     @property
     def cost_usd(self) -> float | None:
         """Sum over all trials and controls, without judges; None where any trial's cost is unknown."""
-        return (
-            None
-            if self.uncounted
-            else _sum([trial.cost_usd for test in self.all_tests for trial in test.trials])
-        )
+        return self._total(lambda trial: trial.cost_usd)
 
     @property
     def judge_cost_usd(self) -> float | None:
         """Sum over the judges of all trials; None where any is unknown."""
-        return (
-            None
-            if self.uncounted
-            else _sum([trial.judge_cost_usd for test in self.all_tests for trial in test.trials])
-        )
+        return self._total(lambda trial: trial.judge_cost_usd)
+
+    def _total(self, cost: Callable[[TrialResult], float | None]) -> float | None:
+        if self.uncounted:
+            return None
+        return _sum([cost(trial) for test in self.all_tests for trial in test.trials])
 
     @property
     def exit_code(self) -> int:

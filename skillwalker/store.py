@@ -90,10 +90,8 @@ class RunDirectory:
         with self._lock, self.results.open("a+b") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
-                if (
-                    file.read() != b"\n"
-                ):  # a crash or a full disk cut the last line; it must not spoil another
-                    data = "\n" + data
+                # Where a crash or a full disk cut the last line, it must not spoil another.
+                data = data if file.read() == b"\n" else f"\n{data}"
             file.write(data.encode())
 
     def attempt(self, trial_id: str) -> int:
@@ -136,10 +134,16 @@ class RunDirectory:
             if ".old-" not in path.parent.name:
                 yield _read_object(path)
 
-    def uncounted(self) -> int:
-        """How many trials have asked a model and left no result: they go on, or the runner's end cut them."""
-        logs = [log for log in self.path.glob("trials/*/gateway.jsonl") if ".old-" not in log.parent.name]
-        return sum(_has_content(log) and not log.with_name("trial.json").exists() for log in logs)
+    def uncounted(self, trials: str = "*") -> list[str]:
+        """Names of directories whose trials asked a model and left no result: they go on, or the runner's end
+        cut them, so that nobody counted what they cost.
+
+        Args:
+            trials: A pattern that the names match; attempts that were set aside are among them.
+        """
+        logs = self.path.glob(f"trials/{trials}/gateway.jsonl")
+        cut = (log for log in logs if _has_content(log) and not log.with_name("trial.json").exists())
+        return [log.parent.name for log in cut]
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Every line of `results.jsonl`; one that a crash cut or filled with garbage is passed over."""

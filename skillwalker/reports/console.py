@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from skillwalker.claude_code import CALL_TYPES
 from skillwalker.expectations.base import Detail
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.figures import activation_tables, controls, judges_cost, passed_of, saved
+from skillwalker.reports.figures import activation_tables, controls, passed_of, run_judges_cost, saved
 from skillwalker.results import Judged, RunResult, TestResult, TrialResult
 from skillwalker.text import count, safe
 
@@ -123,17 +123,13 @@ def _summary(run: RunResult, paint: Paint) -> str:
     took = "" if run.duration_ms is None else f" in {run.duration_ms / 1000:.1f} s"
     known = [
         *([] if run.cost_usd is None else [f"{run.cost_usd:.4f} USD"]),
-        *([f"{judges:.4f} USD for judges"] if (judges := _judges(run)) is not None else []),
+        *([f"{judges:.4f} USD for judges"] if (judges := run_judges_cost(run)) is not None else []),
     ]
     cost = f", {' and '.join(known)}" if known else ""
     missing = sum(never_ran(run, test) for test in run.tests)
     not_run = f" ({missing} not run)" if missing else ""
     spared = f"; {told}" if (told := saved(run)) else ""
     return f"{count(len(run.tests), 'test')}: {counts(run, paint)}{not_run}{took}{cost}{spared}"
-
-
-def _judges(run: RunResult) -> float | None:
-    return None if run.uncounted else judges_cost(trial for test in run.all_tests for trial in test.trials)
 
 
 def _controls(run: RunResult, paint: Paint, moments: Moments | None) -> Iterator[str]:

@@ -12,10 +12,10 @@ from attrs import frozen
 
 from skillwalker.events import as_dict, as_str
 from skillwalker.outcomes import Outcome
-from skillwalker.reports.figures import judges_cost, test_figures
+from skillwalker.reports.figures import judges_cost, run_judges_cost, test_figures
 from skillwalker.reports.figures import passed_of as passed_of
 from skillwalker.reports.source import Source, started
-from skillwalker.results import RunResult, TestResult, TrialResult
+from skillwalker.results import TestResult, TrialResult
 from skillwalker.text import count
 
 
@@ -37,7 +37,7 @@ def run_facts(source: Source) -> list[Fact]:
             "started": started(run),
             "took": seconds(run.duration_ms),
             "cost": dollars(run.cost_usd),
-            "judges' cost": run_judges_cost(run),
+            "judges' cost": dollars(run_judges_cost(run)),
             "answers from": ANSWERS.get(run.model_source, run.model_source),
             "sandbox": run.sandbox,
             "Claude Code": run.claude_code_version,
@@ -85,13 +85,6 @@ def trial_facts(trial: TrialResult) -> list[Fact]:
             ),
         }
     )
-
-
-def run_judges_cost(run: RunResult) -> str | None:
-    """Of all trials and controls; it stands apart from the run's cost."""
-    if run.uncounted:
-        return None
-    return dollars(judges_cost(trial for test in run.all_tests for trial in test.trials))
 
 
 def totals(source: Source) -> dict[Outcome, int]:

@@ -55,6 +55,11 @@ def judges_cost(trials: Iterable[TrialResult]) -> float | None:
     return sum(known) if any(known) or asked else None
 
 
+def run_judges_cost(run: RunResult) -> float | None:
+    """As `judges_cost`, of all trials and controls; None as well where trials left no result."""
+    return None if run.uncounted else judges_cost(trial for test in run.all_tests for trial in test.trials)
+
+
 def activation_tables(run: RunResult) -> Iterator[tuple[str, ...]]:
     """The lines of each table; none for a single trial, and none where no model answered."""
     for one in activations(run.tests):

@@ -26,13 +26,12 @@ from skillwalker.reports.facts import (
     dollars,
     passed_of,
     run_facts,
-    run_judges_cost,
     seconds,
     test_facts,
     totals,
     trial_facts,
 )
-from skillwalker.reports.figures import activation_tables, controls
+from skillwalker.reports.figures import activation_tables, controls, run_judges_cost
 from skillwalker.reports.judged_again import banner_of, judged_again
 from skillwalker.reports.moments import Moment, Moments
 from skillwalker.reports.pieces import diff, excerpt, steps
@@ -167,7 +166,7 @@ def html(source: Source, comparison: Comparison | None = None) -> Iterator[str]:
             totals=totals(source),
             took=seconds(run.duration_ms),
             cost=dollars(run.cost_usd),
-            judges_cost=run_judges_cost(run),
+            judges_cost=dollars(run_judges_cost(run)),
             facts=run_facts(source),
             comparison=comparison,
             again=[*judged_again(source.again)] if source.again else [],
