@@ -104,3 +104,8 @@ def trial_id(eval_name: str, test_name: str, arm: str, index: int) -> str:
     """A name that is safe as a file and as a container name, and the same in every run."""
     digest = hashlib.sha256(f"{eval_name}\0{test_name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug(eval_name)}.{slug(test_name)}.{digest}.{arm}.{index}"
+
+
+def trial_ids(eval_name: str, test_name: str, arm: str, trials: int) -> list[str]:
+    """The ids of a test's trials, the first trial first."""
+    return [trial_id(eval_name, test_name, arm, index) for index in range(1, trials + 1)]

@@ -62,6 +62,11 @@ def _named(bound: Bound, checked: CheckedTest) -> Iterator[str]:
     yield from (name for name in names if isinstance(name, str))
 
 
+def prompt_digest(test: Test) -> str:
+    """The SHA-256 of what a test asks."""
+    return hashlib.sha256(test.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def expect_digest(test: Test) -> str:
     """The SHA-256 of what a test expects."""
     written = [[spec.type, spec.value] for spec in test.expect]

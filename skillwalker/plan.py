@@ -12,10 +12,10 @@ from attrs import frozen
 from skillwalker.checks import CheckedTest
 from skillwalker.claude_code import CALL_TYPES
 from skillwalker.errors import ConfigurationError, Problem
-from skillwalker.evals import TestType, trial_id
+from skillwalker.evals import TestType, trial_ids
 from skillwalker.isolate import one_agent_plugin, one_skill_plugin
 from skillwalker.jobs import Settings, TrialJob
-from skillwalker.judged_by import expect_digest, judged_by
+from skillwalker.judged_by import expect_digest, judged_by, prompt_digest
 from skillwalker.results import MAIN, Target, TestResult, TrialResult, trials_needed
 from skillwalker.store import RunDirectory
 from skillwalker.text import safe
@@ -50,8 +50,7 @@ class PlannedTest:
 
     def trial_ids(self) -> list[str]:
         """The ids of its trials, the first trial first."""
-        eval_name, test_name = self.checked.eval.name, self.checked.test.name
-        return [trial_id(eval_name, test_name, self.arm, index + 1) for index in range(self.trials)]
+        return trial_ids(*self.key, self.trials)
 
     def result(self, trials: tuple[TrialResult, ...]) -> TestResult:
         """The test's result with the trials that there are."""
@@ -71,14 +70,14 @@ class PlannedTest:
 
     def inputs(self) -> dict[str, Any]:
         """Hashes of everything that a trial's course depends on, for `run.json`."""
-        test = self.checked.test
+        test, script = self.checked.test, self.checked.script
         return {
-            "prompt": _sha256(test.prompt.encode("utf-8", "surrogatepass")),
+            "prompt": prompt_digest(test),
             "expect": expect_digest(test),
             "files": judged_by(self.checked),
             "plugins": {name: tree.digest for name, tree in self.plugins},
             "scaffold": self.scaffold.digest if self.scaffold else None,
-            "script": _sha256(repr(self.checked.script).encode()) if self.checked.script else None,
+            "script": hashlib.sha256(repr(script).encode()).hexdigest() if script else None,
         }
 
 
@@ -200,7 +199,3 @@ def _plugins(checked: CheckedTest) -> tuple[tuple[str, Tree], ...]:
     if checked.test.type is TestType.AGENT_CALL and checked.agent:
         return (one_agent_plugin(checked.agent),)
     return checked.plugins.trees()
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from skillwalker.gateway.server import Gateway
 from skillwalker.gateway.spending import cost_of, spends
 from skillwalker.history import REAL
 from skillwalker.judge_client import AnthropicJudge, import_ahead
-from skillwalker.judged_by import expect_digest, judged_by
+from skillwalker.judged_by import expect_digest, judged_by, prompt_digest
 from skillwalker.judgements import lines
 from skillwalker.kinship import kinship_notices
 from skillwalker.models import model_id
@@ -217,8 +216,7 @@ def _changed(
         if not any(trial.judged for trial in test.trials):
             continue
         name = (test.eval, test.name)
-        prompt = hashlib.sha256(known[name].test.prompt.encode("utf-8", "surrogatepass")).hexdigest()
-        if inputs_of(manifest, *name).get("prompt") not in (None, prompt):
+        if inputs_of(manifest, *name).get("prompt") not in (None, prompt_digest(known[name].test)):
             what = "has changed since the run; a judge is shown the new one"
             yield f"the prompt of {test.eval}::{test.name} {what}"
         if not starts[name].same:

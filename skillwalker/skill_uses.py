@@ -73,9 +73,8 @@ class SkillTracker:
     command_hidden: bool = field(
         default=False, init=False
     )  # the prompt may have been a skill's slash command
-    uncalled: dict[str, None] = field(
-        factory=dict, init=False
-    )  # reached the main conversation without a call
+    # What reached the main conversation without a call.
+    uncalled: dict[str, None] = field(factory=dict, init=False)
     _attempts: dict[str, _Attempt] = field(factory=dict, init=False)  # by id of the call, or by how it came
     _forks: dict[str, str] = field(factory=dict, init=False)  # task id -> key of the attempt that it runs
     _threads: set[str | None] = field(factory=set, init=False)  # where the Skill tool was seen

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, field
 
 from skillwalker.errors import ConfigurationError
-from skillwalker.evals import trial_id
+from skillwalker.evals import trial_ids
 from skillwalker.events import parse_line
 from skillwalker.records import load_run
 from skillwalker.reports.console import Paint, plain
@@ -40,8 +40,7 @@ def follow(
     trials = [
         _Followed(directory.path / "trials" / one, f"{test.eval}::{test.name}  trial {index}")
         for test in tests
-        for index in range(1, test.planned + 1)
-        for one in (trial_id(test.eval, test.name, test.arm, index),)
+        for index, one in enumerate(_ids(test), 1)
     ]
     speaking: _Followed | None = None
     while trials:
@@ -141,9 +140,9 @@ def _tests(directory: RunDirectory) -> tuple[TestResult, ...]:
 def _spared(directory: RunDirectory) -> set[str]:
     """The trials that did not run since they could not have changed an outcome."""
     tests = [test for test in _tests(directory) if test.not_needed]
-    planned = {
-        trial_id(test.eval, test.name, test.arm, index)
-        for test in tests
-        for index in range(1, test.planned + 1)
-    }
-    return planned - {trial.id for test in tests for trial in test.trials}
+    ran = {trial.id for test in tests for trial in test.trials}
+    return {one for test in tests for one in _ids(test)} - ran
+
+
+def _ids(test: TestResult) -> list[str]:
+    return trial_ids(test.eval, test.name, test.arm, test.planned)
